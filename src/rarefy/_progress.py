@@ -1,0 +1,30 @@
+"""A one-line progress display on standard error, for work that takes more than a moment."""
+
+import sys
+import time
+from collections.abc import Callable
+
+_INTERVAL = 0.1
+
+
+def progress_bar(label: str, verbose: int) -> Callable[[int, int], None] | None:
+    """A function of (done, total) that draws a bar; None when `verbose` is 0."""
+    if not verbose:
+        return None
+    start = time.monotonic()
+    last = start - _INTERVAL
+
+    def show(done: int, total: int) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if done < total and now - last < _INTERVAL:
+            return
+        last = now
+        filled = int(24 * done / total)
+        left = (now - start) * (total - done) / done
+        bar = "#" * filled + "-" * (24 - filled)
+        end = "\n" if done == total else ""
+        sys.stderr.write(f"\r{label} [{bar}] {done}/{total}, {left:.0f} s left {end}")
+        sys.stderr.flush()
+
+    return show

@@ -1,0 +1,1 @@
+"""The mathematics: numpy and scipy only, no scikit-learn, no files, no printing."""

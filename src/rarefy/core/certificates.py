@@ -1,0 +1,365 @@
+r"""What a selection of features is guaranteed to preserve, as a value that can be checked again.
+
+X : (n, d) data with right singular vectors V (d, l)
+R : S D, samples and rescales columns; `indices` and `weights` are S and the diagonal of D
+M : V^T R R^T V, with extreme eigenvalues lambda_min and lambda_max
+E : I - M; `distortion` is its spectral norm
+
+Everything below follows from M alone and holds for any selection, whoever made it, provided V
+spans the whole row space of X:
+
+- hard margin g of a linear SVM, g~ after selection: g~^2 >= lambda_min g^2. The margin is half the
+  distance between the convex hulls of the classes, and the difference of two hull points lies
+  in the row space. (`margin_floor`)
+- the published form [PaulMagdonIsmailDrineas2015, Theorem 1]: g~^2 >= (1 - ||E|| / (1 - ||E||)) g^2
+  when ||E|| < 1/2. It is weaker than the floor and kept for comparison. (`margin_ratio`)
+- soft margin, any C, dual optima Z and Z~: Z~ - Z <= ||E|| / (2 (1 - ||E||)) ||w~||^2 when ||E|| < 1.
+- radius B of the smallest ball around the rows: B~^2 <= (1 + ||E||) B^2. The centre is a convex
+  combination of rows, hence in the row space: appending it changes nothing. (`radius_ratio`)
+- ridge, fixed design, ||E|| < 1: the risk in the worst case over signals of a given norm, and on
+  average over their directions, grows at most by (1 - ||E||)^-2. (`risk_ratio`) For *one fixed* signal
+  that is false: (K + n lam)^-2 is not operator monotone. What holds is the ratio times
+  ((kappa + 1/kappa) / 2)^2 with kappa = sigma_max / sigma_min, by Kantorovich's inequality.
+  (`risk_ratio_fixed_signal`)
+"""
+
+import html
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse.linalg as spla
+
+from rarefy.core.rows import Array, Index, Rows, as_rows
+from rarefy.core.sparsify import Selection
+from rarefy.core.spectrum import Spectrum, sketched
+
+Kind = Literal["deterministic", "probabilistic", "estimate", "none"]
+
+_LOST = 1e-12
+"""An eigenvalue of M below this (of 1) means that a direction of the row space was lost."""
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """A Gaussian sketch that can be drawn again."""
+
+    size: int
+    seed: int
+
+    def apply(self, X: Rows) -> Rows:
+        """G X."""
+        return sketched(X, self.size, np.random.default_rng(self.seed))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Certificate:
+    """What is guaranteed about a selection of features, measured and in words.
+
+    Attributes
+    ----------
+    kind : {"deterministic", "probabilistic", "estimate", "none"}
+        What stands behind `distortion_bound` and the ratios: a proof; a proof that fails with
+        `failure_probability` (the measured `distortion` is then certain all the same); a sketch
+        of the data, so no proof about the data themselves; nothing, because a direction was lost.
+    distortion : float
+        Measured ||E||.
+    distortion_bound : float or None
+        What ||E|| was known not to exceed before looking; None where no theorem applies.
+    eigenvalues : (float, float)
+        Smallest and largest eigenvalue of V^T R R^T V.
+    rank, numerical_rank : int
+        Dimensions of V, and of the row space of the data.
+    energy_kept : float
+        Share of the data's squared norm inside V.
+    margin_ratio, margin_floor, radius_ratio, risk_ratio, risk_ratio_fixed_signal : float or None
+        See the module's text; None where nothing is claimed.
+    residual_ratio : float or None
+        Squared norm outside V after selection, relative to before (dual-set selections).
+    failure_probability : float or None
+        For probabilistic certificates.
+    indices, weights : arrays
+        The selection.
+    n_requested, n_features : int
+        Features asked for, and columns of the data.
+    rows : array or None
+        The rows of the data that the certificate speaks of; None for all of them.
+    sketch : Sketch or None
+        The sketch that V was taken from.
+    measured : dict
+        Quantities that were measured on request (margins and radii before and after).
+    """
+
+    kind: Kind
+    distortion: float
+    distortion_bound: float | None
+    eigenvalues: tuple[float, float]
+    rank: int
+    numerical_rank: int
+    energy_kept: float
+    margin_ratio: float | None
+    margin_floor: float | None
+    radius_ratio: float | None
+    risk_ratio: float | None
+    risk_ratio_fixed_signal: float | None
+    residual_ratio: float | None
+    failure_probability: float | None
+    indices: Index
+    weights: Array
+    n_requested: int
+    n_features: int
+    rows: Index | None
+    sketch: Sketch | None
+    measured: dict[str, float]
+
+    @property
+    def statement(self) -> str:
+        """The certificate in words."""
+        return "\n".join(_sentences(self))
+
+    def verify(self, X: object, *, tol: float = 1e-8) -> "Verification":
+        """Recompute from the data by another route: Householder QR, then Lanczos on the operator.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+            The data that the selection was made on.
+        tol : float
+            Largest accepted difference, relative to the larger of 1 and the distortion.
+        """
+        rows = as_rows(X)
+        if rows.shape[1] != self.n_features:
+            raise ValueError(
+                f"This certificate is about data with {self.n_features} columns; X has "
+                f"{rows.shape[1]}. Pass the data that the selector was fitted on."
+            )
+        if self.rows is not None:
+            rows = rows.subset(self.rows)
+        if self.sketch is not None:
+            rows = self.sketch.apply(rows)
+        low, high, rank = _verified_eigenvalues(rows, self.indices, self.weights, self.rank)
+        distortion = _norm_of_E(low, high)
+        difference = max(abs(low - self.eigenvalues[0]), abs(high - self.eigenvalues[1]))
+        agrees = rank == self.rank and difference <= tol * max(1.0, distortion)
+        return Verification(bool(agrees), distortion, (low, high), rank, difference)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields and the statement as plain Python values, ready for JSON."""
+        values = {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
+        return values | {"statement": self.statement}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "Certificate":
+        """The inverse of `to_dict`."""
+        v = {f.name: values[f.name] for f in fields(cls)}
+        v["indices"] = np.asarray(v["indices"], dtype=np.intp)
+        v["weights"] = np.asarray(v["weights"], dtype=np.float64)
+        v["eigenvalues"] = tuple(v["eigenvalues"])
+        v["rows"] = None if v["rows"] is None else np.asarray(v["rows"], dtype=np.intp)
+        v["sketch"] = None if v["sketch"] is None else Sketch(**v["sketch"])
+        return cls(**v)
+
+    def __repr__(self) -> str:
+        ratio = "none" if self.margin_floor is None else f"{self.margin_floor:.4g}"
+        return (
+            f"Certificate(kind={self.kind!r}, features={len(self.indices)} of {self.n_features}, "
+            f"rank={self.rank}, distortion={self.distortion:.4g}, margin_floor={ratio})"
+        )
+
+    def __str__(self) -> str:
+        return self.statement
+
+    def _repr_html_(self) -> str:
+        items = "".join(f"<li>{html.escape(line)}</li>" for line in _sentences(self))
+        return f"<div><strong>Certificate ({self.kind})</strong><ul>{items}</ul></div>"
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The outcome of checking a certificate against the data; true when it agrees."""
+
+    agrees: bool
+    distortion: float
+    eigenvalues: tuple[float, float]
+    rank: int
+    difference: float
+
+    def __bool__(self) -> bool:
+        return self.agrees
+
+
+def certificate(
+    spec: Spectrum,
+    selection: Selection,
+    *,
+    n_requested: int,
+    distortion_bound: float | None = None,
+    failure_probability: float | None = None,
+    residual_ratio: float | None = None,
+    sketch: Sketch | None = None,
+) -> Certificate:
+    """Measure a selection against the spectrum that it should preserve."""
+    W = spec.V.take(selection.indices) * selection.weights[:, None]
+    low, high = _extremes(np.linalg.eigvalsh(W.T @ W))
+    eps = _norm_of_E(low, high)
+    whole = sketch is None and spec.rank == spec.numerical_rank
+    kind: Kind = "deterministic"
+    if sketch is not None:
+        kind = "estimate"
+    elif low <= _LOST:
+        kind = "none"
+    elif failure_probability is not None:
+        kind = "probabilistic"
+    kappa = float(spec.sigma[0] / spec.sigma[-1])
+    risk = (1.0 - eps) ** -2 if whole and eps < 1.0 else None
+    return Certificate(
+        kind=kind,
+        distortion=eps,
+        distortion_bound=distortion_bound,
+        eigenvalues=(low, high),
+        rank=spec.rank,
+        numerical_rank=spec.numerical_rank,
+        energy_kept=spec.energy,
+        margin_ratio=1.0 - eps / (1.0 - eps) if whole and eps < 0.5 else None,
+        margin_floor=low if whole and low > _LOST else None,
+        radius_ratio=1.0 + eps if whole else None,
+        risk_ratio=risk,
+        risk_ratio_fixed_signal=None if risk is None else risk * ((kappa + 1.0 / kappa) / 2.0) ** 2,
+        residual_ratio=residual_ratio,
+        failure_probability=failure_probability,
+        indices=selection.indices,
+        weights=selection.weights,
+        n_requested=n_requested,
+        n_features=spec.V.shape[0],
+        rows=None,
+        sketch=sketch,
+        measured={},
+    )
+
+
+def single_set_bound(ell: int, r: int) -> float:
+    """||E|| after r steps of single-set sparsification: (1 + sqrt(l/r))^2 - 1."""
+    return float(2.0 * np.sqrt(ell / r) + ell / r)
+
+
+def _norm_of_E(low: float, high: float) -> float:
+    return max(1.0 - low, high - 1.0)
+
+
+def _extremes(eigenvalues: Array) -> tuple[float, float]:
+    return max(0.0, float(eigenvalues[0])), float(eigenvalues[-1])
+
+
+def _verified_eigenvalues(X: Rows, indices: Index, weights: Array, rank: int) -> tuple[float, float, int]:
+    """Extreme eigenvalues of M without Gram matrices: tall-skinny QR, SVD of R, Lanczos."""
+    n, d = X.shape
+    wide = d > n
+    A = X.T if wide else X
+    triangle = np.zeros((0, A.shape[1]))
+    for _, block in A.blocks():
+        triangle = np.asarray(np.linalg.qr(np.vstack([triangle, block]), mode="r"))
+    _, sigma, Wt = np.linalg.svd(triangle)
+    floor = max(n, d) * float(np.finfo(X.dtype).eps) * sigma[0]
+    ell = min(rank, int(np.sum(sigma > floor)))
+    V_kept = A.take(indices, Wt[:ell].T / sigma[:ell]) if wide else Wt[:ell].T[indices]
+    B = V_kept * weights[:, None]
+    low, high = _lanczos_extremes(B)
+    return low, high, ell
+
+
+def _lanczos_extremes(B: Array) -> tuple[float, float]:
+    """Smallest and largest eigenvalue of B^T B."""
+    ell = B.shape[1]
+    if ell >= 8 and B.shape[0] >= ell:
+        operator = spla.LinearOperator((ell, ell), matvec=lambda z: B.T @ (B @ z), dtype=np.float64)
+        start = np.random.default_rng(0).standard_normal(ell)
+        try:
+            lam = spla.eigsh(operator, k=2, which="BE", v0=start, ncv=ell, return_eigenvectors=False)
+            return _extremes(np.sort(lam))
+        except spla.ArpackError:
+            pass  # the singular values below are another independent route
+    sigma2 = np.linalg.svd(B, compute_uv=False) ** 2
+    return (float(sigma2[-1]) if B.shape[0] >= ell else 0.0), float(sigma2.max(initial=0.0))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, Sketch):
+        return {"size": value.size, "seed": value.seed}
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _sentences(c: Certificate) -> list[str]:
+    kept = len(c.indices)
+    lines = [f"{kept} of {c.n_features} features kept."]
+    if kept < c.n_requested:
+        lines[0] += f" {c.n_requested} were asked for; fewer are enough for what follows."
+    lines.append(_about_the_space(c))
+    low, high = c.eigenvalues
+    spread = f"Eigenvalues of V'RR'V measured between {low:.4g} and {high:.4g}; distortion ||E|| = {c.distortion:.4g}."
+    if c.distortion_bound is not None:
+        chance = "" if c.failure_probability is None else f" with probability {1 - c.failure_probability:g}"
+        spread += f" Known beforehand: at most {c.distortion_bound:.4g}{chance}."
+    lines.append(spread)
+    if c.residual_ratio is not None:
+        lines.append(
+            f"What lies outside that subspace is not amplified: its squared norm after selection is "
+            f"{c.residual_ratio:.4g} of what it was (at most 1 is proved)."
+        )
+    lines += _claims(c)
+    lines += [f"Measured: {name.replace('_', ' ')} {value:.6g}." for name, value in c.measured.items()]
+    return lines
+
+
+def _about_the_space(c: Certificate) -> str:
+    about = "the data" if c.rows is None else f"the {len(c.rows)} support vectors (not about the other rows)"
+    if c.sketch is not None:
+        return (
+            f"Estimated from a Gaussian sketch of {c.sketch.size} rows of {about}: "
+            f"V spans the {c.rank} leading dimensions of the sketch."
+        )
+    if c.rank < c.numerical_rank:
+        return (
+            f"About {about}: V spans the {c.rank} leading of {c.numerical_rank} dimensions, "
+            f"{100 * c.energy_kept:.2f} % of the squared norm; {100 * (1 - c.energy_kept):.2f} % is left out."
+        )
+    return f"About {about}: V spans all {c.rank} dimensions of the row space."
+
+
+def _claims(c: Certificate) -> list[str]:
+    if c.sketch is not None:
+        return ["No claim about margin, radius or risk: a sketch is evidence, not proof."]
+    if c.rank < c.numerical_rank:
+        return ["No claim about margin, radius or risk: they depend on the dimensions left out."]
+    lines = []
+    if c.margin_floor is None:
+        lines.append("No claim about the margin: a direction of the row space was lost, and a margin along it with it.")
+    else:
+        lines.append(
+            f"Margin: a hard-margin linear SVM keeps at least {c.margin_floor:.4g} of its squared margin "
+            "(distance of convex hulls)."
+        )
+    if c.margin_ratio is None:
+        lines.append(
+            f"The published margin bound (margin_ratio) says nothing: it needs ||E|| < 1/2, here {c.distortion:.4g}."
+        )
+    else:
+        lines.append(f"Published margin bound (margin_ratio): at least {c.margin_ratio:.4g} of the squared margin.")
+    if c.distortion < 1.0:
+        factor = c.distortion / (2.0 * (1.0 - c.distortion))
+        lines.append(
+            f"Soft margin, any C: the dual optimum grows by at most {factor:.4g} times the new squared norm ||w~||^2."
+        )
+    if c.radius_ratio is not None:
+        lines.append(
+            f"Radius: the smallest enclosing ball's squared radius grows at most by the factor {c.radius_ratio:.4g}."
+        )
+    if c.risk_ratio is None:
+        lines.append(f"No claim about ridge risk: it needs ||E|| < 1, here {c.distortion:.4g}.")
+    else:
+        lines.append(
+            f"Ridge risk, worst case over signals and on average: at most {c.risk_ratio:.4g} times; "
+            f"for one fixed signal at most {c.risk_ratio_fixed_signal:.4g} times."
+        )
+    return lines

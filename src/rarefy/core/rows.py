@@ -1,0 +1,181 @@
+"""Rows: the only way a solver touches a matrix with many rows.
+
+A : (n, k) matrix, n large, k small enough that a k x k matrix is cheap
+w : (n,) weights of the rows
+G : (t, n) sketching matrix
+
+A solver asks for products, weighted Gram matrices, sketches and dense blocks of rows, and never
+for the kind of storage. Whatever the storage's precision, results are float64: a float32 matrix
+is widened block by block, so that sums over many rows keep their digits and memory stays flat.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+BLOCK_ENTRIES = 1 << 19
+"""Entries of one dense block: 4 MB in float64, about the size of a core's share of cache."""
+
+
+@runtime_checkable
+class Rows(Protocol):
+    """An n x k matrix, wherever and however it is stored."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, k)."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision in which the entries are stored (results are float64 all the same)."""
+
+    @property
+    def T(self) -> "Rows":
+        """The transposed matrix, sharing the data."""
+
+    def __matmul__(self, v: Array) -> Array:
+        """A v for a vector or a matrix v."""
+
+    def gram(self, w: Array | None = None) -> Array:
+        """A^T diag(w) A."""
+
+    def sketch(self, G: Array) -> Array:
+        """G A."""
+
+    def take(self, index: Index, T: Array | None = None) -> Array:
+        """The rows with these numbers, of A or of A T, as a dense block."""
+
+    def blocks(self, T: Array | None = None) -> Iterator[tuple[slice, Array]]:
+        """All rows in order, of A or of A T, as dense blocks of bounded size."""
+
+    def subset(self, index: Index) -> "Rows":
+        """The rows with these numbers, in the same kind of storage."""
+
+    def scaled(self, factor: float) -> "Rows":
+        """The matrix times a number, as a copy."""
+
+
+def _edges(n: int, width: int) -> Iterator[slice]:
+    step = max(1, BLOCK_ENTRIES // max(width, 1))
+    for start in range(0, n, step):
+        yield slice(start, min(start + step, n))
+
+
+class DenseRows:
+    """A dense array, float32 or float64."""
+
+    def __init__(self, A: NDArray[Any]) -> None:
+        self._A = A
+        self.shape = (A.shape[0], A.shape[1])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._A.dtype
+
+    @property
+    def T(self) -> "DenseRows":
+        return DenseRows(self._A.T)
+
+    def __matmul__(self, v: Array) -> Array:
+        if self._A.dtype == np.float64:
+            return self._A @ v
+        return np.concatenate([block @ v for _, block in self.blocks()])
+
+    def gram(self, w: Array | None = None) -> Array:
+        if w is None and self._A.dtype == np.float64:
+            return cast(Array, self._A.T @ self._A)  # one symmetric rank-n product
+        G = np.zeros((self.shape[1], self.shape[1]))
+        for rows, block in self.blocks():
+            G += block.T @ (block if w is None else block * w[rows, None])
+        return G
+
+    def sketch(self, G: Array) -> Array:
+        if self._A.dtype == np.float64:
+            return G @ self._A
+        return np.add.reduce([G[:, rows] @ block for rows, block in self.blocks()])
+
+    def take(self, index: Index, T: Array | None = None) -> Array:
+        block = self._A[index].astype(np.float64, copy=False)
+        return block if T is None else block @ T
+
+    def blocks(self, T: Array | None = None) -> Iterator[tuple[slice, Array]]:
+        for rows in _edges(*self.shape):
+            block = self._A[rows].astype(np.float64, copy=False)
+            yield rows, block if T is None else block @ T
+
+    def subset(self, index: Index) -> "DenseRows":
+        return DenseRows(self._A[index])
+
+    def scaled(self, factor: float) -> "DenseRows":
+        return DenseRows(self._A.astype(np.float64) * factor)
+
+
+class SparseRows:
+    """A CSR or CSC matrix; never made dense beyond one block of rows."""
+
+    def __init__(self, A: Any) -> None:
+        self._A = sp.csr_array(A)
+        self.shape = (A.shape[0], A.shape[1])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._A.dtype
+
+    @property
+    def T(self) -> "SparseRows":
+        return SparseRows(self._A.T)
+
+    def __matmul__(self, v: Array) -> Array:
+        return self._A @ v
+
+    def gram(self, w: Array | None = None) -> Array:
+        A = self._A.astype(np.float64, copy=False)
+        weighted = A if w is None else sp.diags_array(w) @ A
+        return (A.T @ weighted).toarray()
+
+    def sketch(self, G: Array) -> Array:
+        return np.ascontiguousarray((self._A.T @ G.T).T)
+
+    def take(self, index: Index, T: Array | None = None) -> Array:
+        return self._dense(self._A[index], T)
+
+    def blocks(self, T: Array | None = None) -> Iterator[tuple[slice, Array]]:
+        n, k = self.shape
+        for rows in _edges(n, k if T is None else T.shape[1]):
+            yield rows, self._dense(self._A[rows], T)
+
+    def subset(self, index: Index) -> "SparseRows":
+        return SparseRows(self._A[index])
+
+    def scaled(self, factor: float) -> "SparseRows":
+        return SparseRows(self._A.astype(np.float64) * factor)
+
+    @staticmethod
+    def _dense(A: Any, T: Array | None) -> Array:
+        dense = A.toarray().astype(np.float64, copy=False) if T is None else A @ T
+        return dense
+
+
+def as_rows(X: "Rows | ArrayLike | Any") -> Rows:
+    """Wrap an array, a sparse matrix or anything numpy can read; `Rows` pass through."""
+    if isinstance(X, Rows):
+        return X
+    if sp.issparse(X):
+        # Products of integer or boolean matrices would wrap around or saturate.
+        return SparseRows(X if X.dtype.kind == "f" else X.astype(np.float64))
+    A = np.asarray(X)
+    return DenseRows(A if A.dtype in (np.float32, np.float64) else A.astype(np.float64))
+
+
+def streamed_gram(A: Rows, T: Array) -> Array:
+    """(A T)^T (A T) without ever holding A T: one pass over blocks of rows."""
+    G = np.zeros((T.shape[1], T.shape[1]))
+    for _, P in A.blocks(T):
+        G += P.T @ P
+    return G

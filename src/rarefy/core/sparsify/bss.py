@@ -1,0 +1,291 @@
+r"""Spectral sparsification: r weighted rows of V whose second moment stays close to the identity.
+
+V      : (d, l) matrix with V^T V = I; v is one of its rows
+r      : number of steps, r > l
+A      : sum of t v v^T over the steps so far
+L, U   : barriers below and above the spectrum of A; L', U' the same one step further on
+Phi    : potentials, Phi(L, A) = tr (A - L)^-1 and Phi^(U, A) = tr (U - A)^-1
+
+*Single set* [BatsonSpielmanSrivastava2009; PaulMagdonIsmailDrineas2015, Algorithm 1]. A row may be
+taken when upper(v) <= lower(v), with
+
+    lower(v) = v^T (A - L')^-2 v / (Phi(L', A) - Phi(L, A)) - v^T (A - L')^-1 v
+    upper(v) = v^T (U' - A)^-2 v / (Phi^(U, A) - Phi^(U', A)) + v^T (U' - A)^-1 v
+
+and gets the weight t = 2 / (upper + lower). Every eigenvalue of V^T R R^T V then lies between
+(1 - sqrt(l/r))^2 and (1 + sqrt(l/r))^2, where R holds sqrt(t) (the papers print 1/sqrt(t)),
+all t scaled by (1 - sqrt(l/r)) / r.
+
+*Dual set* [BoutsidisDrineasMagdonIsmail2014, Lemma 13]. The upper barrier is replaced by a budget
+for the residual a = what the l vectors do not explain of a column:
+upper = ||a||^2 (1 - sqrt(l/r)) / sum ||a||^2. Then lambda_min >= (1 - sqrt(l/r))^2 still holds, and
+the weighted residual is no larger than the whole one.
+
+*Which row.* Of the rows that may be taken, the one not taken before with the largest norm; norms
+that agree to 1e-12 are equal and the lower index wins. If only rows taken before qualify, the one
+with the largest norm is taken again and its weights add up.
+
+*Cost.* Scoring all rows at every step costs 4 d l^2 flops a step. Here only the first qualifying row
+in norm order is looked for, and the inverses are never formed: every `epoch` steps A is
+decomposed as Q diag(lam) Q^T, and between two decompositions A = Q (diag(lam) + W W^T) Q^T with one
+column of W a step, so that both inverses act through a small matrix (Woodbury). A step costs about
+4 l k^2 flops for the two small matrices and 8 l k for each row that is looked at, with k <= epoch;
+a decomposition costs about 9 l^3 and is shared by `epoch` steps. The lower barrier can overtake
+eigenvalues of the old A; those few are lifted out of its way and the lift is part of the low-rank
+correction, so the diagonal that is inverted stays positive.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from rarefy.core.rows import Array, Index
+from rarefy.core.sparsify import Selection
+from rarefy.core.spectrum import RightVectors
+
+Progress = Callable[[int, int], None]
+
+_FIRST_BLOCK, _LARGEST_BLOCK = 64, 2048
+_CACHE_ENTRIES = 1 << 23
+"""Coordinates kept between the steps of one epoch: 64 MB."""
+
+_NORM_DIGITS = 12
+_ZERO_NORM2 = 1e-26
+"""Rows this much shorter (squared) than the longest one are rounding noise and count as zero."""
+
+
+def bss(V: RightVectors, r: int, progress: Progress | None = None) -> Selection:
+    """Choose at most r rows of V by single-set spectral sparsification."""
+    ell = V.shape[1]
+    _check_budget(ell, r)
+    if r == 1:
+        return _single_row(V)
+    return _sparsify(V, r, _UpperBarrier(ell, r), progress)
+
+
+def dual_set(V: RightVectors, residual2: Array, r: int, progress: Progress | None = None) -> Selection:
+    """Choose at most r rows of V, keeping the weighted sum of `residual2` below its whole sum."""
+    ell = V.shape[1]
+    _check_budget(ell, r)
+    if r == 1:
+        return _single_row(V)
+    return _sparsify(V, r, _ResidualBudget(residual2, ell, r), progress)
+
+
+def _check_budget(ell: int, r: int) -> None:
+    if not 0 < ell < r and not ell == r == 1:
+        raise ValueError(
+            f"Spectral sparsification needs more steps than dimensions, 0 < l < r; got l={ell} "
+            f"and r={r}. Keep fewer singular vectors or choose more features."
+        )
+
+
+def _single_row(V: RightVectors) -> Selection:
+    """l = r = 1, where the barriers do not exist: one row, scaled to make its square 1."""
+    index = norm_order(V.norms2)[:1]
+    return Selection(index, 1.0 / np.sqrt(V.norms2[index]))
+
+
+def norm_order(norms2: Array) -> Index:
+    """Non-zero rows from the longest to the shortest; equal norms keep the order of the columns."""
+    order = np.argsort(-np.round(norms2, _NORM_DIGITS), kind="stable")
+    return order[norms2[order] > _ZERO_NORM2 * norms2.max(initial=0.0)]
+
+
+class _Resolvent:
+    """(diag(D) + Z diag(J) Z^T)^-1 for positive D, by the Woodbury identity."""
+
+    def __init__(self, D: Array, Z: Array, J: Array) -> None:
+        self._Dinv = 1.0 / D
+        self._DinvZ = Z * self._Dinv[:, None]
+        S = Z.T @ self._DinvZ
+        S.flat[:: len(S) + 1] += 1.0 / J
+        self._H = self._DinvZ @ np.linalg.inv(S)
+        self.trace = float(self._Dinv.sum() - np.vdot(self._H, self._DinvZ))
+
+    def forms(self, C: Array) -> tuple[Array, Array]:
+        """c^T M^-1 c and c^T M^-2 c for every row c of C."""
+        Y = C * self._Dinv
+        Y -= (C @ self._DinvZ) @ self._H.T
+        return np.einsum("ij,ij->i", C, Y), np.einsum("ij,ij->i", Y, Y)
+
+
+class _LowerBarrier:
+    """L_tau = tau - sqrt(r l), and the scores of rows against it."""
+
+    def __init__(self, ell: int, r: int) -> None:
+        self._offset = np.sqrt(r * ell)
+        self._potential = ell / self._offset
+
+    def rebase(self, lam: Array, tau: int, epoch: int) -> None:
+        """Take lam as the spectrum of A; no L' of this epoch may come within 1 of it."""
+        clear = tau + epoch - self._offset + 1.0
+        low = np.flatnonzero(lam < clear)
+        lift = clear - lam[low]
+        self._lam = lam.copy()
+        self._lam[low] = clear
+        self._lifted = np.zeros((len(lam), len(low)))
+        self._lifted[low, np.arange(len(low))] = 1.0
+        self._lift = lift
+
+    def advance(self, tau: int, W: Array) -> None:
+        """Move from L_tau to L'."""
+        Z = np.hstack([self._lifted, W])
+        J = np.concatenate([-self._lift, np.ones(W.shape[1])])
+        self._resolvent = _Resolvent(self._lam - (tau + 1 - self._offset), Z, J)
+        self._gain = 1.0 / (self._resolvent.trace - self._potential)
+
+    def score(self, C: Array) -> Array:
+        first, second = self._resolvent.forms(C)
+        return second * self._gain - first
+
+    def add(self, c: Array, t: float) -> None:
+        """Phi(L', A + t c c^T), which is the next step's Phi(L, A)."""
+        (first,), (second,) = self._resolvent.forms(c[None])
+        self._potential = self._resolvent.trace - t * second / (1.0 + t * first)
+
+
+class _Upper(Protocol):
+    """What keeps the chosen rows from growing too large."""
+
+    def rebase(self, lam: Array) -> None: ...
+    def advance(self, tau: int, W: Array) -> None: ...
+    def score(self, C: Array, index: Index) -> Array: ...
+    def add(self, c: Array, t: float) -> None: ...
+
+
+class _UpperBarrier:
+    """U_tau = delta_U (tau + sqrt(r l)), and the scores of rows against it."""
+
+    def __init__(self, ell: int, r: int) -> None:
+        ratio = np.sqrt(ell / r)
+        self._delta = (1.0 + ratio) / (1.0 - ratio)
+        self._offset = np.sqrt(r * ell)
+        self._potential = ell / (self._delta * self._offset)
+
+    def rebase(self, lam: Array) -> None:
+        self._lam = lam
+
+    def advance(self, tau: int, W: Array) -> None:
+        U = self._delta * (tau + 1 + self._offset)
+        self._resolvent = _Resolvent(U - self._lam, W, -np.ones(W.shape[1]))
+        self._gain = 1.0 / (self._potential - self._resolvent.trace)
+
+    def score(self, C: Array, index: Index) -> Array:
+        first, second = self._resolvent.forms(C)
+        return second * self._gain + first
+
+    def add(self, c: Array, t: float) -> None:
+        (first,), (second,) = self._resolvent.forms(c[None])
+        self._potential = self._resolvent.trace + t * second / (1.0 - t * first)
+
+
+class _ResidualBudget:
+    """The Frobenius side of the dual-set method: a fixed price for every row."""
+
+    def __init__(self, residual2: Array, ell: int, r: int) -> None:
+        total = float(residual2.sum())
+        share = residual2 / total if total > 0.0 else np.zeros_like(residual2)
+        self._price = share * (1.0 - np.sqrt(ell / r))
+
+    def rebase(self, lam: Array) -> None:
+        """Prices do not depend on A."""
+
+    def advance(self, tau: int, W: Array) -> None:
+        """Prices do not depend on the step."""
+
+    def score(self, C: Array, index: Index) -> Array:
+        return self._price[index]
+
+    def add(self, c: Array, t: float) -> None:
+        """Prices do not depend on what was taken."""
+
+
+class _Candidates:
+    """Rows in norm order, looked at block by block in the eigenbasis of the current epoch."""
+
+    def __init__(self, V: RightVectors) -> None:
+        self._V = V
+        self._free = norm_order(V.norms2)
+        self._taken = np.zeros(V.shape[0], dtype=bool)
+        self.rebase(None)
+
+    def rebase(self, Q: Array | None) -> None:
+        """Use the columns of Q as coordinates, and drop the rows taken meanwhile from the scan."""
+        self._rotated = self._V if Q is None else self._V.rotated(Q)
+        self._free = self._free[~self._taken[self._free]]
+        self._cache: list[Array] = []
+        self._cached = 0
+
+    def take(self, index: int) -> None:
+        self._taken[index] = True
+
+    def first_allowed(self, lower: _LowerBarrier, upper: _Upper) -> tuple[int, Array, float]:
+        """The row to take, its coordinates and its weight t."""
+        best = (-np.inf, 0, np.zeros(0), 0.0)
+        for again, index, C in self._scan():
+            low, up = lower.score(C), upper.score(C, index)
+            slack = np.where(self._taken[index] == again, low - up, -np.inf)
+            allowed = slack >= 0.0
+            i = int(allowed.argmax() if allowed.any() else slack.argmax())
+            if slack[i] > best[0]:
+                best = (slack[i], int(index[i]), C[i], 2.0 / (up[i] + low[i]))
+            if allowed[i]:
+                break
+        # In exact arithmetic some row always qualifies; rounding leaves the nearest one.
+        return best[1:]
+
+    def _scan(self) -> Iterator[tuple[bool, Index, Array]]:
+        """Free rows in norm order, then those taken before."""
+        start, width, block = 0, _FIRST_BLOCK, 0
+        while start < len(self._free):
+            index = self._free[start : start + width]
+            yield False, index, self._coordinates(block, index)
+            start, width, block = start + width, min(2 * width, _LARGEST_BLOCK), block + 1
+        again = np.flatnonzero(self._taken)
+        again = again[np.argsort(-np.round(self._V.norms2[again], _NORM_DIGITS), kind="stable")]
+        yield True, again, self._rotated.take(again)
+
+    def _coordinates(self, block: int, index: Index) -> Array:
+        if block < len(self._cache):
+            return self._cache[block]
+        C = self._rotated.take(index)
+        if block == len(self._cache) and self._cached + C.size <= _CACHE_ENTRIES:
+            self._cache.append(C)
+            self._cached += C.size
+        return C
+
+
+def _sparsify(V: RightVectors, r: int, upper: _Upper, progress: Progress | None) -> Selection:
+    ell = V.shape[1]
+    epoch = int(np.clip(ell // 6, 8, 32))
+    lower = _LowerBarrier(ell, r)
+    candidates = _Candidates(V)
+    A = np.zeros((ell, ell))
+    chosen = np.empty(r, dtype=np.intp)
+    t = np.empty(r)
+    # Matrices this small are multiplied faster by one thread than by several.
+    with threadpool_limits(limits=1, user_api="blas"):
+        for tau in range(r):
+            k = tau % epoch
+            if k == 0:
+                lam, Q = np.linalg.eigh(A) if tau else (np.zeros(ell), np.eye(ell))
+                W = np.empty((ell, epoch))
+                lower.rebase(lam, tau, epoch)
+                upper.rebase(lam)
+                candidates.rebase(Q)
+            lower.advance(tau, W[:, :k])
+            upper.advance(tau, W[:, :k])
+            i, c, t[tau] = candidates.first_allowed(lower, upper)
+            lower.add(c, t[tau])
+            upper.add(c, t[tau])
+            candidates.take(i)
+            chosen[tau] = i
+            W[:, k] = np.sqrt(t[tau]) * c
+            if k == epoch - 1:
+                A = (Q * lam) @ Q.T + (Q @ W) @ (Q @ W).T
+            if progress is not None:
+                progress(tau + 1, r)
+    return Selection.from_draws(chosen, t * (1.0 - np.sqrt(ell / r)) / r)

@@ -1,0 +1,184 @@
+r"""Singular values and right singular vectors of a wide or a tall matrix, through its Gram matrix.
+
+X     : (n, d) data, rows are points
+V     : (d, l) right singular vectors, one row a feature
+sigma : (l,) singular values, decreasing
+tau_i : squared norm of row i of V, the leverage score of feature i
+
+For d > n the n x n matrix X X^T is decomposed and V = X^T T with the small matrix T = U / sigma:
+V itself is d x l, as large as the data would be if it were dense, so it is never stored; its rows
+are made where they are needed. For n >= d, V comes directly from the d x d matrix X^T X.
+
+*Rank.* A singular value counts when it exceeds `max(n, d) * eps * sigma_max` (numpy's
+`matrix_rank` rule; eps is that of the data's own precision). The Gram matrix alone resolves only
+down to sqrt(eps): directions below that are decomposed once more from X^T U_small, which is
+accurate relative to its own size.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rarefy.core.rows import Array, DenseRows, Index, Rows, streamed_gram
+
+EPS = float(np.finfo(np.float64).eps)
+
+# A Gram matrix of data outside these bounds would overflow or lose its small entries.
+_GRAM_TRACE_RANGE = (1e-200, 1e200)
+
+# Share of the largest eigenvalue below which an eigenvalue of a Gram matrix has lost too many
+# digits (half of them are gone there) and is computed again from the data.
+_RESOLVED = 1e-9
+
+# T^T X X^T T may differ from I by this much before V is orthonormalised again.
+_ORTHONORMAL = 1e-12
+
+
+@dataclass(frozen=True)
+class RightVectors:
+    """V as a product: row i is `features[i] @ T` (`T is None`: `features` holds V itself)."""
+
+    features: Rows
+    T: Array | None
+    norms2: Array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(d, l)."""
+        return self.features.shape[0], (self.features if self.T is None else self.T).shape[1]
+
+    def take(self, index: Index) -> Array:
+        """Rows of V."""
+        return self.features.take(index, self.T)
+
+    def rotated(self, Q: Array) -> "RightVectors":
+        """V Q for an orthogonal l x l matrix Q."""
+        return replace(self, T=Q if self.T is None else self.T @ Q)
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """The leading part of a singular value decomposition, and what it leaves out."""
+
+    V: RightVectors
+    sigma: Array
+    numerical_rank: int
+    energy: float
+    """Share of the squared Frobenius norm that the kept singular values carry."""
+
+    @property
+    def rank(self) -> int:
+        """Number of singular values kept (l)."""
+        return len(self.sigma)
+
+
+def spectrum(X: Rows, keep: Callable[[int], int] | None = None) -> Spectrum:
+    """Decompose X; keep all numerically non-zero singular values, or as many as `keep` says.
+
+    Parameters
+    ----------
+    X : Rows, of shape (n, d)
+        The data, points in rows.
+    keep : callable or None
+        How many singular vectors to keep, given the numerical rank.
+    """
+    n, d = X.shape
+    wide = d > n
+    A = X.T if wide else X
+    G = A.gram()
+    scale = 1.0
+    if not _GRAM_TRACE_RANGE[0] < np.trace(G) < _GRAM_TRACE_RANGE[1]:
+        scale = _largest_entry(A)
+        if scale == 0.0:
+            return _empty(d)
+        A = A.scaled(1.0 / scale)
+        G = A.gram()
+
+    tolerance = max(n, d) * float(np.finfo(X.dtype).eps)
+    sigma, U = _singular_pairs(A, G, tolerance)
+    numerical_rank = len(sigma)
+    kept = numerical_rank if keep is None else keep(numerical_rank)
+    energy = min(1.0, float(np.sum(sigma[:kept] ** 2) / np.trace(G)))
+    sigma, U = sigma[:kept], U[:, :kept]
+    V = _wide_vectors(A, sigma, U) if wide else _tall_vectors(U)
+    return Spectrum(V, sigma * scale, numerical_rank, energy)
+
+
+def residual_norms2(X: Rows, spec: Spectrum) -> Array:
+    """Squared norm of what V leaves unexplained of each column of X, in units of sigma_max^2.
+
+    Zero where it is below rounding: ||x_i||^2 - ||diag(sigma) v_i||^2 loses what cancels.
+    """
+    top = spec.sigma[0]
+    whole, inside = np.empty(X.shape[1]), np.empty(X.shape[1])
+    for columns, block in X.T.blocks():
+        whole[columns] = np.sum((block / top) ** 2, axis=1)
+    for columns, block in spec.V.features.blocks(spec.V.T):
+        inside[columns] = np.sum((block * (spec.sigma / top)) ** 2, axis=1)
+    residual2 = whole - inside
+    return np.where(residual2 > 1e-13 * whole, residual2, 0.0)
+
+
+def sketched(X: Rows, size: int, rng: np.random.Generator) -> Rows:
+    """G X for a `size` x n Gaussian matrix G with E[G^T G] = I."""
+    G = rng.standard_normal((size, X.shape[0])) / np.sqrt(size)
+    return DenseRows(X.sketch(G))
+
+
+def _singular_pairs(A: Rows, G: Array, tolerance: float) -> tuple[Array, Array]:
+    """Non-zero singular values of A with right vectors, from G = A^T A and passes over A.
+
+    Small eigenvalues of G have few digits or none. Their eigenvectors still span the right space,
+    so A restricted to that space is decomposed in turn: its entries are small and its own Gram
+    matrix resolves what the first one could not.
+    """
+    sigmas, vectors = [], []
+    basis = None
+    floor = 0.0
+    while True:
+        lam, Q = np.linalg.eigh(G)
+        lam, Q = lam[::-1], Q[:, ::-1]
+        sigma = np.sqrt(np.maximum(lam, 0.0))
+        if basis is None:
+            floor = tolerance * sigma[0]
+        resolved = (lam > _RESOLVED * lam[0]) & (sigma > floor)
+        Q = Q if basis is None else basis @ Q
+        sigmas.append(sigma[resolved])
+        vectors.append(Q[:, resolved])
+        basis = Q[:, ~resolved]
+        # Nothing left, or what is left cannot hold a singular value above the floor.
+        if not basis.shape[1] or not resolved.any():
+            return np.concatenate(sigmas), np.hstack(vectors)
+        G = streamed_gram(A, basis)
+        if np.trace(G) <= floor**2:
+            return np.concatenate(sigmas), np.hstack(vectors)
+
+
+def _wide_vectors(A: Rows, sigma: Array, U: Array) -> RightVectors:
+    """V = A T with T = U / sigma, made orthonormal where rounding in the Gram matrix shows."""
+    T = U / sigma
+    norms2 = np.empty(A.shape[0])
+    if EPS * (sigma[0] / sigma[-1]) ** 2 > _ORTHONORMAL:
+        for _ in range(3):
+            C = streamed_gram(A, T)
+            error = np.abs(C - np.eye(len(C))).max()
+            T = np.linalg.solve(np.linalg.cholesky(C), T.T).T
+            if error < 1e-3:  # Cholesky QR squares the error: what is left is rounding
+                break
+    for rows, P in A.blocks(T):
+        norms2[rows] = np.einsum("ij,ij->i", P, P)
+    return RightVectors(A, T, norms2)
+
+
+def _tall_vectors(V: Array) -> RightVectors:
+    V = np.ascontiguousarray(V)
+    return RightVectors(DenseRows(V), None, np.einsum("ij,ij->i", V, V))
+
+
+def _largest_entry(A: Rows) -> float:
+    return max((float(np.abs(block).max(initial=0.0)) for _, block in A.blocks()), default=0.0)
+
+
+def _empty(d: int) -> Spectrum:
+    return Spectrum(RightVectors(DenseRows(np.zeros((d, 0))), None, np.zeros(d)), np.zeros(0), 0, 1.0)

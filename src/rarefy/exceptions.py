@@ -1,0 +1,37 @@
+"""Errors and warnings of rarefy.
+
+Every error is also one of Python's own, so `except ValueError` keeps working::
+
+    Exception
+    └── RarefyError
+        ├── ParameterError (ValueError)         a constructor or function argument is out of range
+        ├── DegenerateDataError (ValueError)    the data leave nothing to select from
+        └── MissingExtraError (ImportError)     an optional dependency is not installed
+    UserWarning
+    └── RarefyWarning
+        └── TruncatedRankWarning                fewer dimensions are preserved than the data have
+"""
+
+
+class RarefyError(Exception):
+    """Base of all errors raised by rarefy itself."""
+
+
+class ParameterError(RarefyError, ValueError):
+    """An argument is out of its range."""
+
+
+class DegenerateDataError(RarefyError, ValueError):
+    """The data leave nothing to select from."""
+
+
+class MissingExtraError(RarefyError, ImportError):
+    """An optional dependency is not installed."""
+
+
+class RarefyWarning(UserWarning):
+    """Base of all warnings issued by rarefy itself."""
+
+
+class TruncatedRankWarning(RarefyWarning):
+    """Fewer dimensions are preserved than the data have."""

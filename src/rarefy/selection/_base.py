@@ -1,0 +1,179 @@
+"""What the selectors share: parameters checked, columns rescaled, one `fit` for the spectral ones."""
+
+from abc import ABC, abstractmethod
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rarefy.core.certificates import Sketch, certificate
+from rarefy.core.rows import as_rows
+from rarefy.core.sparsify import Selection
+from rarefy.core.sparsify.bss import norm_order
+from rarefy.core.spectrum import spectrum
+from rarefy.exceptions import DegenerateDataError, ParameterError
+
+
+def feature_budget(value, d, owner):
+    """Resolve `n_features_to_select` as scikit-learn's RFE does; more than d means all."""
+    if value is None:
+        return max(1, d // 2)
+    if isinstance(value, Integral) and not isinstance(value, bool) and value >= 1:
+        return int(value)
+    if isinstance(value, Real) and not isinstance(value, (bool, Integral)) and 0 < value < 1:
+        return max(1, int(value * d))
+    raise ParameterError(
+        f"n_features_to_select of {owner} must be None (half of the features), an integer >= 1 "
+        f"or a fraction in (0, 1); got {value!r}."
+    )
+
+
+def optional_count(name, value, owner):
+    """Check a parameter that is None or an integer >= 1."""
+    if value is None or (isinstance(value, Integral) and not isinstance(value, bool) and value >= 1):
+        return
+    raise ParameterError(f"{name} of {owner} must be None or an integer >= 1; got {value!r}.")
+
+
+def one_of(name, value, allowed, owner):
+    """Check a parameter that takes one of a few words."""
+    if value not in allowed:
+        words = ", ".join(repr(word) for word in allowed)
+        raise ParameterError(f"{name} of {owner} must be one of {words}; got {value!r}.")
+
+
+def draw_seed(random_state):
+    """One integer from a scikit-learn style random state, to seed numpy generators with."""
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+class WeightedSelector(SelectorMixin, BaseEstimator, ABC):
+    """A selector whose `transform` also rescales: it returns X R, unless `rescale=False`.
+
+    A subclass sets `support_` (mask), `selected_` (indices in order of selection) and `weights_`
+    (aligned with `selected_`).
+    """
+
+    def transform(self, X):
+        """Keep the selected columns, in their original order, each times its weight.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Data with the columns seen in `fit`.
+
+        Returns
+        -------
+        XR : {array, sparse matrix} of shape (n_samples, n_selected)
+            The columns the certificate speaks of; with `rescale=False` the columns as they were.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
+        kept = X[:, np.flatnonzero(self.support_)]
+        return _times_columns(kept, self._column_weights()) if self.rescale else kept
+
+    def inverse_transform(self, X):
+        """Put the kept columns back in place, with zeros elsewhere and the rescaling undone.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_selected)
+            What `transform` returned.
+
+        Returns
+        -------
+        X_original : {array, sparse matrix} of shape (n_samples, n_features)
+            The data with zeros where columns were dropped.
+        """
+        X = super().inverse_transform(X)
+        if not self.rescale:
+            return X
+        weights = np.ones(self.n_features_in_)
+        weights[self.selected_] = self.weights_
+        return _times_columns(X, 1.0 / weights)
+
+    def _column_weights(self):
+        return self.weights_[np.argsort(self.selected_)]
+
+    def _get_support_mask(self):
+        check_is_fitted(self)
+        return self.support_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _times_columns(X, weights):
+    weights = weights.astype(X.dtype, copy=False)
+    return X.multiply(weights).asformat(X.format) if hasattr(X, "multiply") else X * weights
+
+
+class SpectralSelector(WeightedSelector):
+    """A selector that works on right singular vectors and certifies what it did.
+
+    A subclass says how to choose features from a spectrum (`_select`) and what is known beforehand
+    (`_prior`).
+    """
+
+    def fit(self, X, y=None):
+        """Select features and certify the selection.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The data; sparse input is never made dense.
+        y : None
+            Ignored; for the supervised form see `SupportVectorSelector`.
+
+        Returns
+        -------
+        self : object
+            The fitted selector.
+        """
+        self._check_parameters()
+        X = validate_data(self, X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
+        budget = feature_budget(self.n_features_to_select, X.shape[1], type(self).__name__)
+        rows = as_rows(X)
+        rng, sketch = np.random.default_rng(draw_seed(self.random_state)), None
+        if self.sketch_size is not None and self.sketch_size < X.shape[0]:
+            sketch = Sketch(self.sketch_size, int(rng.integers(2**63)))
+            rows = sketch.apply(rows)
+        spec = spectrum(rows, keep=lambda rank: self._dimensions(rank, budget))
+        if spec.rank == 0:
+            raise DegenerateDataError(
+                f"{type(self).__name__} got data in which every entry is zero; there is nothing "
+                "to select. Check how X was read or preprocessed."
+            )
+        nonzero = norm_order(spec.V.norms2)
+        if len(nonzero) <= budget and spec.rank == spec.numerical_rank:
+            selection, known = Selection(nonzero, np.ones(len(nonzero))), {"distortion_bound": 0.0}
+        else:
+            selection, known = self._select(rows, spec, budget, rng)
+        self._keep(spec)
+        self.certificate_ = certificate(spec, selection, n_requested=budget, sketch=sketch, **known)
+        self.selected_, self.weights_ = selection.indices, selection.weights
+        self.support_ = np.zeros(X.shape[1], dtype=bool)
+        self.support_[self.selected_] = True
+        return self
+
+    def _check_parameters(self):
+        owner = type(self).__name__
+        optional_count("rank", self.rank, owner)
+        optional_count("sketch_size", self.sketch_size, owner)
+
+    @abstractmethod
+    def _dimensions(self, rank, budget):
+        """How many singular vectors to preserve, given the numerical rank."""
+
+    @abstractmethod
+    def _select(self, rows, spec, budget, rng):
+        """Return a Selection, and what is known of it beforehand as keywords for `certificate`."""
+
+    def _keep(self, spec):
+        """Set fitted attributes of the subclass that come from the spectrum."""

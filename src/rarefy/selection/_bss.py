@@ -1,0 +1,136 @@
+"""Selection by spectral sparsification."""
+
+import warnings
+
+import numpy as np
+
+from rarefy._progress import progress_bar
+from rarefy.core.certificates import single_set_bound
+from rarefy.core.sparsify.bss import bss, dual_set
+from rarefy.core.spectrum import residual_norms2
+from rarefy.exceptions import ParameterError, TruncatedRankWarning
+from rarefy.selection._base import SpectralSelector, one_of
+
+
+class BSSSelector(SpectralSelector):
+    """Deterministic feature selection that preserves the geometry of the rows.
+
+    Chooses and rescales at most r columns so that the eigenvalues of V'RR'V, with V the right
+    singular vectors of X, stay within (1 ± sqrt(l/r))². Margins, enclosing balls and ridge risks of
+    linear models then change by factors that the certificate states.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None, default=None
+        Number r of features to keep at the most, or a fraction of them; None keeps half. The
+        guarantee needs more features than dimensions and becomes useful from twice as many on.
+    rank : int or None, default=None
+        How many right singular vectors to preserve; must be smaller than r. None preserves all
+        dimensions of the data when r allows it, otherwise the r // 2 leading ones, with a warning.
+    sketch_size : int or None, default=None
+        Work on a Gaussian sketch of this many rows: for many rows, at the price of the proof.
+    method : {"single", "dual"}, default="single"
+        "dual" gives up the upper eigenvalue bound and bounds what lies outside the preserved
+        dimensions instead: the choice when r is smaller than the rank.
+    rescale : bool, default=True
+        Whether `transform` multiplies each kept column by its weight. The certificate is about the
+        rescaled columns.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the sketch; nothing else is random.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_features,), bool
+        Mask of the kept features.
+    selected_ : ndarray of shape (n_selected,)
+        Kept features in the order of selection.
+    weights_ : ndarray of shape (n_selected,)
+        Their weights, aligned with `selected_`.
+    certificate_ : Certificate
+        What is guaranteed, measured and in words.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, when X has names that are all strings.
+
+    See Also
+    --------
+    LeverageScoreSelector : Sampling from the same vectors; faster, guaranteed with probability.
+    SupportVectorSelector : The supervised form.
+
+    References
+    ----------
+    [BatsonSpielmanSrivastava2009], [PaulMagdonIsmailDrineas2015], [BoutsidisDrineasMagdonIsmail2014]
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarefy.selection import BSSSelector
+    >>> X = np.random.default_rng(0).standard_normal((5, 400))
+    >>> selector = BSSSelector(40).fit(X)
+    >>> selector.transform(X).shape
+    (5, 40)
+    >>> bool(selector.certificate_.verify(X))
+    True
+    """
+
+    def __init__(
+        self,
+        n_features_to_select=None,
+        *,
+        rank=None,
+        sketch_size=None,
+        method="single",
+        rescale=True,
+        random_state=None,
+        verbose=0,
+    ):
+        self.n_features_to_select = n_features_to_select
+        self.rank = rank
+        self.sketch_size = sketch_size
+        self.method = method
+        self.rescale = rescale
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        one_of("method", self.method, ("single", "dual"), type(self).__name__)
+
+    def _dimensions(self, rank, budget):
+        if self.rank is not None:
+            if self.rank >= budget > 1:
+                raise ParameterError(
+                    f"rank of {type(self).__name__} must be smaller than the number of features to "
+                    f"select, {budget}; got {self.rank}. Choose more features or a smaller rank."
+                )
+            return min(self.rank, rank)
+        if rank < budget or rank <= 1:
+            return rank
+        return max(1, budget // 2)
+
+    def _select(self, rows, spec, budget, rng):
+        if spec.rank < spec.numerical_rank and self.rank is None:
+            warnings.warn(
+                f"{budget} features cannot preserve all {spec.numerical_rank} dimensions of the data; "
+                f"the {spec.rank} leading ones ({100 * spec.energy:.1f} % of the squared norm) are "
+                "preserved instead. Select more features, or set rank.",
+                TruncatedRankWarning,
+                stacklevel=3,
+            )
+        progress = progress_bar("selecting", self.verbose)
+        if self.method == "single":
+            bound = single_set_bound(spec.rank, budget)
+            return bss(spec.V, budget, progress), {"distortion_bound": bound}
+        residual2 = residual_norms2(rows, spec)
+        selection = dual_set(spec.V, residual2, budget, progress)
+        return selection, {"residual_ratio": _residual_ratio(residual2, selection)}
+
+
+def _residual_ratio(residual2, selection):
+    total = residual2.sum()
+    if total == 0.0:
+        return None
+    return float(np.sum(selection.weights**2 * residual2[selection.indices]) / total)

@@ -1,0 +1,289 @@
+"""The supervised form of any selector: select on the support vectors only."""
+
+from dataclasses import replace
+
+import numpy as np
+from sklearn import get_config
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.feature_selection import SelectorMixin
+from sklearn.svm import SVC, LinearSVC
+from sklearn.utils import Bunch, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rarefy.exceptions import DegenerateDataError
+from rarefy.selection._base import one_of
+
+_LIBSVM_ROWS = 5000
+"""Above this many rows libsvm's quadratic time hurts and liblinear takes over."""
+
+
+def _refitted_has(name):
+    def check(self):
+        model = getattr(self, "refitted_", None) or _svm(self.estimator, 0)
+        getattr(model, name)
+        return True
+
+    return check
+
+
+class SupportVectorSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
+    """Select features on the support vectors of a linear SVM, then train again in that space.
+
+    The support vectors alone determine the SVM. They are fewer than the rows, so they span fewer
+    dimensions, and as many features preserve their geometry better. The certificate speaks of the
+    support vectors; other rows may move across the margin.
+
+    Parameters
+    ----------
+    selector : estimator
+        Any selector, e.g. `BSSSelector(300)`; it is cloned and fitted on the support vectors.
+    estimator : estimator or None, default=None
+        A linear classifier with `support_` (libsvm) or `decision_function` (rows with margin <= 1 are
+        its support vectors). None takes `SVC(kernel="linear")` up to 5000 rows and `LinearSVC()`
+        above.
+    refit : {"support_vectors", "all"}, default="support_vectors"
+        Which rows the classifier is trained on again in the selected space, for `predict`. The
+        papers use the support vectors.
+
+    Attributes
+    ----------
+    selector_ : estimator
+        The selector fitted on the support vectors.
+    estimator_ : estimator
+        The classifier fitted on all features.
+    refitted_ : estimator
+        The classifier fitted on the selected features; `predict` uses it.
+    support_vectors_ : {ndarray, sparse matrix} of shape (n_support_vectors, n_features)
+        The support vectors.
+    support_vector_indices_ : ndarray of shape (n_support_vectors,)
+        Their row numbers.
+    support_ : ndarray of shape (n_features,), bool
+        Mask of the kept features.
+    selected_, weights_, certificate_
+        Those of `selector_`, where it has them; the certificate can be verified with the whole X.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, when X has names that are all strings.
+
+    References
+    ----------
+    [PaulMagdonIsmailDrineas2015]
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from rarefy.selection import BSSSelector, SupportVectorSelector
+    >>> X, y = make_classification(40, 500, n_informative=5, random_state=0)
+    >>> selector = SupportVectorSelector(BSSSelector(120)).fit(X, y)
+    >>> selector.transform(X).shape
+    (40, 120)
+    """
+
+    def __init__(self, selector, estimator=None, *, refit="support_vectors"):
+        self.selector = selector
+        self.estimator = estimator
+        self.refit = refit
+
+    def fit(self, X, y, **fit_params):
+        """Fit the classifier, select on its support vectors, fit it again.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training data.
+        y : array-like of shape (n_samples,)
+            Class labels of any type.
+        **fit_params : dict
+            Passed to the classifier's `fit` (e.g. `sample_weight`), and routed to the selector's if
+            metadata routing is enabled.
+
+        Returns
+        -------
+        self : object
+            The fitted selector.
+        """
+        one_of("refit", self.refit, ("support_vectors", "all"), type(self).__name__)
+        routed = self._route(fit_params)
+        X, y = validate_data(self, X, y, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
+        check_classification_targets(y)
+        _check_two_classes(y, fit_params.get("sample_weight"))
+        X = X.tocsr() if hasattr(X, "tocsr") else X
+        model = clone(_svm(self.estimator, X.shape[0])).fit(X, y, **routed.estimator.fit)
+        rows = _support_vectors(model, X, y)
+        vectors = X[rows]
+        selector = clone(self.selector).fit(vectors, y[rows], **_only(routed.selector.fit, rows))
+        again = rows if self.refit == "support_vectors" else np.arange(X.shape[0])
+        refitted = clone(_svm(self.estimator, X.shape[0]))
+        refitted.fit(selector.transform(X[again]), y[again], **_only(routed.estimator.fit, again))
+
+        self.estimator_, self.selector_, self.refitted_ = model, selector, refitted
+        self.support_vectors_, self.support_vector_indices_ = vectors, rows
+        self.classes_ = model.classes_
+        self.support_ = selector.get_support()
+        for name in ("selected_", "weights_"):
+            if hasattr(selector, name):
+                setattr(self, name, getattr(selector, name))
+        if hasattr(selector, "certificate_"):
+            self.certificate_ = replace(selector.certificate_, rows=rows)
+        return self
+
+    def transform(self, X):
+        """Keep (and rescale, as the selector does) the selected columns.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Data with the columns seen in `fit`.
+
+        Returns
+        -------
+        XR : {array, sparse matrix} of shape (n_samples, n_selected)
+            What the fitted selector's `transform` returns.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
+        return self.selector_.transform(X)
+
+    def inverse_transform(self, X):
+        """Put the kept columns back in place, as the selector does.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_selected)
+            What `transform` returned.
+
+        Returns
+        -------
+        X_original : {array, sparse matrix} of shape (n_samples, n_features)
+            The data with zeros where columns were dropped.
+        """
+        check_is_fitted(self)
+        return self.selector_.inverse_transform(X)
+
+    @available_if(_refitted_has("predict"))
+    def predict(self, X):
+        """Predict with the classifier trained on the selected features.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Data with the columns seen in `fit`.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Class labels.
+        """
+        XR = self.transform(X)
+        return self.refitted_.predict(XR)
+
+    @available_if(_refitted_has("decision_function"))
+    def decision_function(self, X):
+        """Signed distances from the classifier trained on the selected features.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Data with the columns seen in `fit`.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Confidence scores.
+        """
+        XR = self.transform(X)
+        return self.refitted_.decision_function(XR)
+
+    @available_if(_refitted_has("score"))
+    def score(self, X, y):
+        """Mean accuracy of the classifier trained on the selected features.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Data with the columns seen in `fit`.
+        y : array-like of shape (n_samples,)
+            True labels.
+
+        Returns
+        -------
+        score : float
+            Share of right predictions.
+        """
+        XR = self.transform(X)
+        return self.refitted_.score(XR, y)
+
+    def get_metadata_routing(self):
+        """Say which metadata goes to the classifier and which to the selector.
+
+        Returns
+        -------
+        routing : MetadataRouter
+            The routing information.
+        """
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        return (
+            MetadataRouter(owner=type(self).__name__)
+            .add(estimator=_svm(self.estimator, 0), method_mapping=mapping)
+            .add(selector=self.selector, method_mapping=mapping)
+        )
+
+    def _route(self, fit_params):
+        if get_config()["enable_metadata_routing"]:
+            return process_routing(self, "fit", **fit_params)
+        return Bunch(estimator=Bunch(fit=fit_params), selector=Bunch(fit={}))
+
+    def _get_support_mask(self):
+        check_is_fitted(self)
+        return self.support_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = get_tags(_svm(self.estimator, 0))
+        tags.estimator_type = inner.estimator_type
+        tags.classifier_tags = inner.classifier_tags
+        if tags.classifier_tags is not None:
+            # With few features kept, accuracy on easy data may be anything.
+            tags.classifier_tags = replace(tags.classifier_tags, poor_score=True)
+        tags.target_tags.required = True
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _check_two_classes(y, sample_weight):
+    if len(np.unique(y)) < 2:
+        raise DegenerateDataError("SupportVectorSelector needs at least two classes; y has one class.")
+    if sample_weight is not None and len(np.unique(y[np.asarray(sample_weight) > 0])) < 2:
+        raise DegenerateDataError(
+            "SupportVectorSelector needs at least two classes; the rows with positive sample_weight have fewer."
+        )
+
+
+def _svm(estimator, n_rows):
+    if estimator is not None:
+        return estimator
+    return SVC(kernel="linear", break_ties=True) if n_rows <= _LIBSVM_ROWS else LinearSVC()
+
+
+def _support_vectors(model, X, y):
+    """Row numbers of the support vectors of a fitted linear classifier."""
+    if hasattr(model, "support_"):
+        return np.sort(model.support_)
+    scores = model.decision_function(X)
+    if scores.ndim == 1:
+        scores = np.column_stack([-scores, scores])
+    sign = np.where(y[:, None] == model.classes_, 1.0, -1.0)
+    # Solvers stop a little short of the optimum; `tol` is how much.
+    return np.flatnonzero((sign * scores).min(axis=1) <= 1.0 + getattr(model, "tol", 0.0))
+
+
+def _only(params, rows):
+    """Restrict per-sample metadata to some rows."""
+    return {key: value if value is None else np.asarray(value)[rows] for key, value in params.items()}
