@@ -200,7 +200,7 @@ def certificate(
 ) -> Certificate:
     """Measure a selection against the spectrum that it should preserve."""
     W = spec.V.take(selection.indices) * selection.weights[:, None]
-    low, high = _extremes(np.linalg.eigvalsh(W.T @ W))
+    low, high = _extremes(np.asarray(np.linalg.eigvalsh(W.T @ W), dtype=np.float64))
     eps = _norm_of_E(low, high)
     whole = sketch is None and spec.rank == spec.numerical_rank
     kind: Kind = "deterministic"

@@ -14,7 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -89,7 +89,7 @@ class DenseRows:
 
     def gram(self, w: Array | None = None) -> Array:
         if w is None and self._A.dtype == np.float64:
-            return cast(Array, self._A.T @ self._A)  # one symmetric rank-n product
+            return self._A.T @ self._A  # one symmetric rank-n product
         G = np.zeros((self.shape[1], self.shape[1]))
         for rows, block in self.blocks():
             G += block.T @ (block if w is None else block * w[rows, None])
@@ -162,7 +162,7 @@ class SparseRows:
         return dense
 
 
-def as_rows(X: "Rows | ArrayLike | Any") -> Rows:
+def as_rows(X: Any) -> Rows:
     """Wrap an array, a sparse matrix or anything numpy can read; `Rows` pass through."""
     if isinstance(X, Rows):
         return X
