@@ -1,0 +1,128 @@
+"""Plain twins of the fast algorithms: every column at every step, dense inverses, full SVD."""
+
+import numpy as np
+
+
+def right_vectors(X):
+    """V, sigma by a full dense SVD with numpy's rank rule."""
+    X = X.toarray() if hasattr(X, "toarray") else np.asarray(X, dtype=float)
+    _, sigma, Vt = np.linalg.svd(X, full_matrices=False)
+    rank = int(np.sum(sigma > sigma[0] * max(X.shape) * np.finfo(float).eps))
+    return Vt[:rank].T, sigma[:rank]
+
+
+def collect(draws, t):
+    """Distinct features in order of first choice; squared weights of repeats add up."""
+    total = {}
+    for i, weight2 in zip(draws, t, strict=True):
+        total[i] = total.get(i, 0.0) + weight2
+    return np.array(list(total)), np.sqrt(list(total.values()))
+
+
+def choose(allowed, taken, norms2):
+    """The tie rule: not taken before, then longest, then lowest index."""
+    pool = np.flatnonzero(allowed & ~taken)
+    if not len(pool):
+        pool = np.flatnonzero(allowed & taken)
+    key = np.round(norms2[pool], 12)
+    return pool[np.flatnonzero(key == key.max())[0]]
+
+
+def bss(V, r):
+    d, ell = V.shape
+    identity = np.eye(ell)
+    ratio = np.sqrt(ell / r)
+    delta_U = (1 + ratio) / (1 - ratio)
+    norms2 = (V**2).sum(axis=1)
+    nonzero = norms2 > 1e-26 * norms2.max()
+    A = np.zeros((ell, ell))
+    taken = np.zeros(d, dtype=bool)
+    draws, weights2 = [], []
+    for tau in range(r):
+        L, U = tau - np.sqrt(r * ell), delta_U * (tau + np.sqrt(r * ell))
+        lam = np.linalg.eigvalsh(A)
+        P, Q = np.linalg.inv(A - (L + 1) * identity), np.linalg.inv((U + delta_U) * identity - A)
+        gain_L = np.sum(1 / (lam - L - 1)) - np.sum(1 / (lam - L))
+        gain_U = np.sum(1 / (U - lam)) - np.sum(1 / (U + delta_U - lam))
+        lower = np.einsum("ij,jk,ik->i", V, P @ P, V) / gain_L - np.einsum("ij,jk,ik->i", V, P, V)
+        upper = np.einsum("ij,jk,ik->i", V, Q @ Q, V) / gain_U + np.einsum("ij,jk,ik->i", V, Q, V)
+        i = choose((upper <= lower) & nonzero, taken, norms2)
+        t = 2 / (upper[i] + lower[i])
+        A += t * np.outer(V[i], V[i])
+        taken[i] = True
+        draws.append(i)
+        weights2.append(t)
+    return collect(draws, np.array(weights2) * (1 - ratio) / r)
+
+
+def dual_set(V, residual2, r):
+    d, ell = V.shape
+    ratio = np.sqrt(ell / r)
+    norms2 = (V**2).sum(axis=1)
+    nonzero = norms2 > 1e-26 * norms2.max()
+    total = residual2.sum()
+    upper = residual2 / total * (1 - ratio) if total else np.zeros(d)
+    A = np.zeros((ell, ell))
+    taken = np.zeros(d, dtype=bool)
+    draws, weights2 = [], []
+    for tau in range(r):
+        L = tau - np.sqrt(r * ell)
+        lam = np.linalg.eigvalsh(A)
+        P = np.linalg.inv(A - (L + 1) * np.eye(ell))
+        gain = np.sum(1 / (lam - L - 1)) - np.sum(1 / (lam - L))
+        lower = np.einsum("ij,jk,ik->i", V, P @ P, V) / gain - np.einsum("ij,jk,ik->i", V, P, V)
+        i = choose((upper <= lower) & nonzero, taken, norms2)
+        t = 2 / (upper[i] + lower[i])
+        A += t * np.outer(V[i], V[i])
+        taken[i] = True
+        draws.append(i)
+        weights2.append(t)
+    return collect(draws, np.array(weights2) * (1 - ratio) / r)
+
+
+def sandwich(V, indices, weights):
+    """Eigenvalues of V'RR'V, increasing."""
+    R = np.zeros((V.shape[0], len(indices)))
+    R[indices, np.arange(len(indices))] = weights
+    return np.linalg.eigvalsh(V.T @ R @ R.T @ V)
+
+
+def ball_radius2(X):
+    """Squared radius of the smallest enclosing ball: a general solver on the primal."""
+    from scipy.optimize import minimize
+
+    n, d = X.shape
+    centre = X.mean(axis=0)
+    start = np.append(centre, ((X - centre) ** 2).sum(axis=1).max())
+    found = minimize(
+        lambda v: v[-1],
+        start,
+        jac=lambda v: np.append(np.zeros(d), 1.0),
+        constraints={
+            "type": "ineq",
+            "fun": lambda v: v[-1] - ((X - v[:-1]) ** 2).sum(axis=1),
+            "jac": lambda v: np.hstack([2 * (X - v[:-1]), np.ones((n, 1))]),
+        },
+        method="SLSQP",
+        options={"ftol": 1e-14, "maxiter": 1000},
+    )
+    return found.x[-1]
+
+
+def svm_dual(K, y, C=np.inf):
+    """Dual optimum of the SVM with intercept and (alpha, optimal value): a general solver."""
+    from scipy.optimize import minimize
+
+    n = len(y)
+    H = K * np.outer(y, y)
+    found = minimize(
+        lambda a: 0.5 * a @ H @ a - a.sum(),
+        np.zeros(n),
+        jac=lambda a: H @ a - 1,
+        bounds=[(0, None if np.isinf(C) else C)] * n,
+        constraints={"type": "eq", "fun": lambda a: a @ y, "jac": lambda a: y.astype(float)},
+        method="SLSQP",
+        options={"ftol": 1e-15, "maxiter": 2000},
+    )
+    alpha = np.clip(found.x, 0, C)
+    return alpha, alpha.sum() - 0.5 * alpha @ H @ alpha

@@ -1,0 +1,145 @@
+"""The guarantees of spectral sparsification, and equality with the plain loop, on random problems."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles import textbook
+from problems import make_matrix, wide_problems
+
+from rarefy.core.rows import as_rows
+from rarefy.core.sparsify.bss import bss, dual_set
+from rarefy.core.sparsify.leverage import distortion_bound, sample
+from rarefy.core.spectrum import residual_norms2, spectrum
+from rarefy.selection import BSSSelector
+
+# Potentials are differences of sums of order one; what is left of 1e-16 after the cancellation, over a run.
+WEIGHT_RTOL = 1e-7
+
+
+def interval(ell, r):
+    return (1 - np.sqrt(ell / r)) ** 2, (1 + np.sqrt(ell / r)) ** 2
+
+
+def inside(eigenvalues, ell, r):
+    low, high = interval(ell, r)
+    slack = 1e-9 * high  # rounding
+    return eigenvalues[0] >= low - slack and eigenvalues[-1] <= high + slack
+
+
+@settings(max_examples=250)
+@given(wide_problems())
+def test_bss_keeps_every_eigenvalue_inside_its_interval_and_equals_the_plain_loop(problem):
+    X, r = problem
+    V = spectrum(as_rows(X)).V
+    dense = V.take(np.arange(X.shape[1]))
+    found = bss(V, r)
+    indices, weights = textbook.bss(dense, r)
+    np.testing.assert_array_equal(found.indices, indices)
+    np.testing.assert_allclose(found.weights, weights, rtol=WEIGHT_RTOL)
+    assert inside(textbook.sandwich(dense, found.indices, found.weights), dense.shape[1], r)
+
+
+@settings(max_examples=200)
+@given(wide_problems())
+def test_the_certificate_of_bss_is_true_and_can_be_verified(problem):
+    X, r = problem
+    selector = BSSSelector(r).fit(X)
+    certificate = selector.certificate_
+    V, _ = textbook.right_vectors(X)
+    eigenvalues = textbook.sandwich(V, selector.selected_, selector.weights_)
+    assert inside(eigenvalues, V.shape[1], r)
+    np.testing.assert_allclose(certificate.eigenvalues, eigenvalues[[0, -1]], atol=1e-8)
+    assert certificate.distortion <= certificate.distortion_bound + 1e-9
+    again = certificate.verify(X)
+    assert again
+    assert abs(again.distortion - certificate.distortion) <= 1e-8
+    assert len(selector.selected_) <= r
+    assert len(set(selector.selected_)) == len(selector.selected_)
+
+
+def test_the_papers_inverse_weights_break_the_interval():
+    X = make_matrix("gaussian", 8, 60, 0)
+    V = spectrum(as_rows(X)).V
+    found = bss(V, 24)
+    dense = V.take(np.arange(60))
+    scale = (1 - np.sqrt(8 / 24)) / 24
+    printed = np.sqrt(scale / (found.weights**2 / scale))  # D = 1/sqrt(t), then the same scaling
+    assert inside(textbook.sandwich(dense, found.indices, found.weights), 8, 24)
+    assert not inside(textbook.sandwich(dense, found.indices, printed), 8, 24)
+
+
+@pytest.mark.parametrize("structure", ["gaussian", "near duplicates", "counts"])
+def test_bss_equals_the_plain_loop_over_many_epochs(structure):
+    # l = 40: several decompositions of A, lifted eigenvalues and scans beyond the first block.
+    X = make_matrix(structure, 40, 400, 1)
+    V = spectrum(as_rows(X)).V
+    indices, weights = textbook.bss(V.take(np.arange(400)), 90)
+    found = bss(V, 90)
+    np.testing.assert_array_equal(found.indices, indices)
+    np.testing.assert_allclose(found.weights, weights, rtol=WEIGHT_RTOL)
+
+
+def test_repeats_are_taken_only_when_no_new_row_qualifies_and_their_weights_add_up():
+    # Three directions, five columns, forty steps: columns have to be taken again.
+    X = np.array([[1.0, 1, 0, 0, 0], [0, 0, 1, 1, 0], [0, 0, 0, 0, 1]])
+    V = spectrum(as_rows(X)).V
+    found = bss(V, 40)
+    indices, weights = textbook.bss(V.take(np.arange(5)), 40)
+    assert len(found.indices) == 5
+    np.testing.assert_array_equal(found.indices, indices)
+    np.testing.assert_allclose(found.weights, weights, rtol=WEIGHT_RTOL)
+
+
+@settings(max_examples=60)
+@given(wide_problems(), st.data())
+def test_dual_set_bounds_the_smallest_eigenvalue_and_the_residual(problem, data):
+    X, r = problem
+    rank = np.linalg.matrix_rank(X)
+    k = data.draw(st.integers(1, rank))
+    spec = spectrum(as_rows(X), keep=lambda full: min(k, full))
+    residual2 = residual_norms2(as_rows(X), spec)
+    found = dual_set(spec.V, residual2, r)
+    V = spec.V.take(np.arange(X.shape[1]))
+    indices, weights = textbook.dual_set(V, residual2, r)
+    np.testing.assert_array_equal(found.indices, indices)
+    np.testing.assert_allclose(found.weights, weights, rtol=WEIGHT_RTOL)
+    assert textbook.sandwich(V, found.indices, found.weights)[0] >= interval(spec.rank, r)[0] - 1e-9
+    Xk = X @ V @ V.T
+    residual = (X - Xk)[:, found.indices] * found.weights
+    assert (residual**2).sum() <= ((X - Xk) ** 2).sum() * (1 + 1e-6) + 1e-12 * (X**2).sum()
+
+
+@pytest.mark.parametrize("sampling", ["replacement", "poisson"])
+def test_leverage_sampling_is_unbiased_and_respects_its_bound(sampling):
+    X = make_matrix("heavy tail", 4, 30, 3)
+    V, _ = textbook.right_vectors(X)
+    rng = np.random.default_rng(0)
+    r, runs = 25, 3000
+    bound = distortion_bound(4, r, sampling, 0.1)
+    total, exceeded = np.zeros((4, 4)), 0
+    for _ in range(runs):
+        found = sample((V**2).sum(axis=1), r, sampling, rng)
+        assert len(found.indices) <= r
+        W = V[found.indices] * found.weights[:, None]
+        total += W.T @ W
+        exceeded += np.linalg.norm(np.eye(4) - W.T @ W, 2) > bound
+    assert exceeded <= 0.1 * runs
+    # 3000 runs of a matrix with standard deviation about sqrt(4/25): well within 0.05 of its mean. Keeping at
+    # most r features makes the Poisson form slightly too small on average; that bias is allowed for.
+    assert np.linalg.norm(total / runs - np.eye(4), 2) < (0.05 if sampling == "replacement" else 0.15)
+
+
+def test_leverage_scores_sum_to_the_rank_and_top_takes_the_largest():
+    X = make_matrix("low rank", 6, 40, 5)
+    spec = spectrum(as_rows(X))
+    np.testing.assert_allclose(spec.V.norms2.sum(), spec.rank)
+    found = sample(spec.V.norms2, 7, "top", np.random.default_rng(0))
+    np.testing.assert_array_equal(np.sort(found.indices), np.sort(np.argsort(-spec.V.norms2)[:7]))
+    np.testing.assert_array_equal(found.weights, 1.0)
+
+
+def test_bss_refuses_as_many_dimensions_as_steps():
+    V = spectrum(as_rows(make_matrix("gaussian", 5, 20, 0))).V
+    with pytest.raises(ValueError, match="0 < l < r; got l=5 and r=5"):
+        bss(V, 5)
