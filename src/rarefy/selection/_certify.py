@@ -3,11 +3,10 @@
 from dataclasses import replace
 
 import numpy as np
-from sklearn.svm import SVC
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
-from rarefy.core.ball import minimum_enclosing_ball
 from rarefy.core.certificates import Sketch, certificate
+from rarefy.core.hulls import hard_margin2, minimum_enclosing_ball
 from rarefy.core.rows import as_rows
 from rarefy.core.sparsify import Selection
 from rarefy.core.spectrum import spectrum
@@ -67,18 +66,6 @@ def certify(X, support, weights=None, y=None, *, rank=None, sketch_size=None, ra
         raise DegenerateDataError("certify got data in which every entry is zero; check how X was read.")
     found = certificate(spec, Selection(indices, weights), n_requested=len(indices), sketch=sketch)
     return found if y is None else replace(found, measured=_measured(X, indices, weights, y))
-
-
-def hard_margin2(X, y):
-    """Squared margin of the hard-margin linear SVM with intercept; 0 if the classes overlap."""
-    K = as_rows(X).T.gram()
-    scale = K.diagonal().mean()
-    model = SVC(kernel="precomputed", C=1e8, tol=1e-9).fit(K / scale, y)
-    separated = model.score(K / scale, y) == 1.0
-    alpha = model.dual_coef_[0]
-    norm2 = alpha @ K[np.ix_(model.support_, model.support_)] @ alpha / scale
-    bounded = np.abs(alpha).max() < 1e8
-    return float(scale / norm2) if separated and bounded else 0.0
 
 
 def _measured(X, indices, weights, y):
