@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import textbook
 
 import rarefy
+from oracles import textbook
 from rarefy.core.hulls import hard_margin2
 from rarefy.core.ridge import prediction_difference_bound, ridge_risk
 from rarefy.selection import BSSSelector, LeverageScoreSelector
@@ -164,7 +164,9 @@ def test_the_prediction_difference_bound_holds(problem, log_lam):
 
 
 @settings(max_examples=60)
-@given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.integers(1, 6), st.sampled_from(["plain", "line", "equal", "far"]))
+@given(
+    st.integers(0, 2**32 - 1), st.integers(1, 12), st.integers(1, 6), st.sampled_from(["plain", "line", "equal", "far"])
+)
 def test_the_enclosing_ball_agrees_with_a_general_solver(seed, n, d, shape):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d))

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from oracles import textbook
 from problems import make_matrix, wide_problems
-
 from rarefy.core.rows import as_rows
 from rarefy.core.sparsify.bss import bss, dual_set
 from rarefy.core.sparsify.leverage import distortion_bound, sample

@@ -129,30 +129,38 @@ def sketched(X: Rows, size: int, rng: np.random.Generator) -> Rows:
 def _singular_pairs(A: Rows, G: Array, tolerance: float) -> tuple[Array, Array]:
     """Non-zero singular values of A with right vectors, from G = A^T A and passes over A.
 
-    Small eigenvalues of G have few digits or none. Their eigenvectors still span the right space,
-    so A restricted to that space is decomposed in turn: its entries are small and its own Gram
-    matrix resolves what the first one could not.
+    Small eigenvalues of G have few digits or none. Their eigenvectors still span nearly the right
+    space; once what A maps onto the vectors already found is taken out of them, A restricted to that
+    space is decomposed in turn: its entries are small and its own Gram matrix resolves what the
+    first one could not.
     """
-    sigmas, vectors = [], []
-    basis = None
+    k = len(G)
+    sigma, U = np.zeros(0), np.zeros((k, 0))
+    rest = np.eye(k)
     floor = 0.0
-    while True:
+    while rest.shape[1]:
         lam, Q = np.linalg.eigh(G)
-        lam, Q = lam[::-1], Q[:, ::-1]
-        sigma = np.sqrt(np.maximum(lam, 0.0))
-        if basis is None:
-            floor = tolerance * sigma[0]
-        resolved = (lam > _RESOLVED * lam[0]) & (sigma > floor)
-        Q = Q if basis is None else basis @ Q
-        sigmas.append(sigma[resolved])
-        vectors.append(Q[:, resolved])
-        basis = Q[:, ~resolved]
-        # Nothing left, or what is left cannot hold a singular value above the floor.
-        if not basis.shape[1] or not resolved.any():
-            return np.concatenate(sigmas), np.hstack(vectors)
-        G = streamed_gram(A, basis)
-        if np.trace(G) <= floor**2:
-            return np.concatenate(sigmas), np.hstack(vectors)
+        lam, Q = np.maximum(lam[::-1], 0.0), rest @ Q[:, ::-1]
+        floor = floor or tolerance * float(np.sqrt(lam[0]))
+        resolved = (lam > _RESOLVED * lam[0]) & (np.sqrt(lam) > floor)
+        if not resolved.any():
+            break
+        sigma, U = np.append(sigma, np.sqrt(lam[resolved])), np.hstack([U, Q[:, resolved]])
+        rest = _cleaned(A, U, sigma, Q[:, ~resolved])
+        G = streamed_gram(A, rest)
+    # The vectors found later were cleaned of those found earlier; now the earlier ones give way.
+    orthonormal = np.linalg.qr(np.hstack([rest, U[:, ::-1]]))[0]
+    return sigma, orthonormal[:, rest.shape[1] :][:, ::-1]
+
+
+def _cleaned(A: Rows, U: Array, sigma: Array, rest: Array) -> Array:
+    """Remove from `rest` what A maps onto the singular vectors A U / sigma."""
+    found = U.shape[1]
+    if not rest.shape[1]:
+        return rest
+    overlap = streamed_gram(A, np.hstack([U / sigma, rest]))[:found, found:]
+    rest = rest - (U / sigma) @ overlap
+    return np.linalg.qr(rest)[0]
 
 
 def _wide_vectors(A: Rows, sigma: Array, U: Array) -> RightVectors:

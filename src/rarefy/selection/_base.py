@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from numbers import Integral, Real
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
@@ -12,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from rarefy.core.certificates import Sketch, certificate
 from rarefy.core.rows import as_rows
 from rarefy.core.sparsify import Selection
-from rarefy.core.sparsify.bss import norm_order
 from rarefy.core.spectrum import spectrum
 from rarefy.exceptions import DegenerateDataError, ParameterError
 
@@ -48,6 +48,13 @@ def one_of(name, value, allowed, owner):
 def draw_seed(random_state):
     """One integer from a scikit-learn style random state, to seed numpy generators with."""
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def _columns_in_use(X):
+    """Indices of the columns that are not zero throughout."""
+    if sp.issparse(X):
+        return np.unique(X.nonzero()[1]).astype(np.intp)
+    return np.flatnonzero(X.any(axis=0))
 
 
 class WeightedSelector(SelectorMixin, BaseEstimator, ABC):
@@ -111,7 +118,7 @@ class WeightedSelector(SelectorMixin, BaseEstimator, ABC):
 
 def _times_columns(X, weights):
     weights = weights.astype(X.dtype, copy=False)
-    return X.multiply(weights).asformat(X.format) if hasattr(X, "multiply") else X * weights
+    return X.multiply(weights).asformat(X.format) if sp.issparse(X) else X * weights
 
 
 class SpectralSelector(WeightedSelector):
@@ -144,15 +151,15 @@ class SpectralSelector(WeightedSelector):
         if self.sketch_size is not None and self.sketch_size < X.shape[0]:
             sketch = Sketch(self.sketch_size, int(rng.integers(2**63)))
             rows = sketch.apply(rows)
-        spec = spectrum(rows, keep=lambda rank: self._dimensions(rank, budget))
+        used = _columns_in_use(X)
+        spec = spectrum(rows, keep=lambda rank: rank if len(used) <= budget else self._dimensions(rank, budget))
         if spec.rank == 0:
             raise DegenerateDataError(
                 f"{type(self).__name__} got data in which every entry is zero; there is nothing "
                 "to select. Check how X was read or preprocessed."
             )
-        nonzero = norm_order(spec.V.norms2)
-        if len(nonzero) <= budget and spec.rank == spec.numerical_rank:
-            selection, known = Selection(nonzero, np.ones(len(nonzero))), {"distortion_bound": 0.0}
+        if len(used) <= budget:
+            selection, known = Selection(used, np.ones(len(used))), {"distortion_bound": 0.0}
         else:
             selection, known = self._select(rows, spec, budget, rng)
         self._keep(spec)

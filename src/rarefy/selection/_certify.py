@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from rarefy.core.certificates import Sketch, certificate
@@ -77,7 +78,7 @@ def _measured(X, indices, weights, y):
             "Pass one pair of classes, or leave y out."
         )
     kept = X[:, indices]
-    XR = kept.multiply(weights).tocsr() if hasattr(kept, "multiply") else kept * weights
+    XR = kept.multiply(weights).tocsr() if sp.issparse(kept) else kept * weights
     ball, ball_after = minimum_enclosing_ball(X), minimum_enclosing_ball(XR)
     return {
         "squared_margin_before": hard_margin2(X, y),
@@ -114,7 +115,7 @@ def _from_names(support, names):
     if names is None:
         raise ParameterError("support holds names, but X has no column names. Pass a data frame or indices.")
     position = {name: i for i, name in enumerate(names)}
-    unknown = [name for name in support if name not in position]
+    unknown = [str(name) for name in support if name not in position]
     if unknown:
         raise ParameterError(f"support names columns that X does not have: {unknown[:5]}.")
     return np.array([position[name] for name in support], dtype=np.intp)

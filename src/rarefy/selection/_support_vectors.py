@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.feature_selection import SelectorMixin
@@ -113,7 +114,7 @@ class SupportVectorSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         X, y = validate_data(self, X, y, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
         check_classification_targets(y)
         _check_two_classes(y, fit_params.get("sample_weight"))
-        X = X.tocsr() if hasattr(X, "tocsr") else X
+        X = X.tocsr() if sp.issparse(X) else X
         model = clone(_svm(self.estimator, X.shape[0])).fit(X, y, **routed.estimator.fit)
         rows = _support_vectors(model, X, y)
         vectors = X[rows]
