@@ -29,19 +29,34 @@ numpydoc_show_class_members = False  # the class template lists them
 bibtex_bibfiles = ["references.bib"]
 bibtex_reference_style = "author_year"
 
-# Docstrings cite by key in plain brackets, [Key2009] or [Key2009, Theorem 1; Other2012]: readable where they
-# are read most, in the source. Here every key becomes a link to the bibliography.
+# Docstrings are written to be read as plain text. They cite by key in brackets, [Key2009] or [Key2009, Theorem 1;
+# Other2012], and write |x| and n_features_in_, which reStructuredText would take for a substitution and a link.
+# Here the keys become links to the bibliography and the signs are protected; code is left alone.
 _KEY = r"[A-Z][A-Za-z]+(?:19|20)\d\d"
-_PLAIN_CITATION = re.compile(rf"\[((?:{_KEY}[^\]\[]*))\]")
+_CITATION = re.compile(rf"\[({_KEY}[^\]\[]*)\]")
+_CODE = re.compile(r"(`+.*?`+)")
+_SIGN = re.compile(r"\||(?<=\w)_(?!\w)")
 
 
-def _linked(match):
-    return f"({re.sub(_KEY, lambda key: f':cite:t:`{key[0]}`', match[1])})"
+def _as_rst(line):
+    parts = _CODE.split(line)
+    parts[::2] = [_SIGN.sub(r"\\\g<0>", part) for part in parts[::2]]
+    return _CITATION.sub(_linked, "".join(parts))
 
 
-def _link_citations(app, what, name, obj, options, lines):
-    lines[:] = [_PLAIN_CITATION.sub(_linked, line) for line in lines]
+def _linked(citation):
+    keys = re.sub(_KEY, r":cite:t:`\g<0>`", citation[1])
+    return f"({keys})"
+
+
+def _docstring_as_rst(app, what, name, obj, options, lines):
+    in_doctest = False
+    for i, line in enumerate(lines):
+        in_doctest = bool(line.strip()) and (in_doctest or line.lstrip().startswith(">>>"))
+        if not in_doctest:
+            lines[i] = _as_rst(line)
 
 
 def setup(app):
-    app.connect("autodoc-process-docstring", _link_citations)
+    """Connect to Sphinx."""
+    app.connect("autodoc-process-docstring", _docstring_as_rst)

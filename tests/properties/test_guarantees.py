@@ -65,7 +65,7 @@ def test_margin_and_radius_hold_where_claimed(problem):
 
 
 def test_the_margin_bound_is_not_vacuous_for_enough_features():
-    X, y = separable(0, 4, 600)
+    X, _ = separable(0, 4, 600)
     certificate = BSSSelector(300).fit(X).certificate_
     assert certificate.margin_ratio > 0.5
     assert certificate.margin_floor > certificate.margin_ratio
@@ -90,9 +90,9 @@ def test_the_soft_margin_statement_holds_for_any_C(problem, log_C):
 
 @settings(max_examples=60)
 @given(problems, st.floats(-4, 2))
-def test_ridge_risk_ratios_hold(problem, log_lam):
+def test_ridge_risk_ratios_hold(problem, log_alpha):
     seed, n, factor, kind = problem
-    r, lam = int(np.ceil(factor * n)), 10**log_lam
+    r, alpha = int(np.ceil(factor * n)), 10**log_alpha
     X, _ = separable(seed, n, 2 * r)
     selector = selected(X, r, seed, kind)
     certificate = selector.certificate_
@@ -105,16 +105,16 @@ def test_ridge_risk_ratios_hold(problem, log_lam):
     z = rng.standard_normal(n)
     for signal in (z, np.linalg.eigh(K)[1][:, -1], np.linalg.eigh(K_after)[1][:, 0]):
         for s2 in (0.0, 1.0):
-            before = ridge_risk(K, signal, lam=lam, noise_variance=s2)
-            after = ridge_risk(K_after, signal, lam=lam, noise_variance=s2)
-            assert after <= certificate.risk_ratio_fixed_signal * before * (1 + 1e-9)
+            before = ridge_risk(K, signal, alpha=alpha, noise_variance=s2)
+            after = ridge_risk(K_after, signal, alpha=alpha, noise_variance=s2)
+            assert after <= certificate.fixed_signal_risk_ratio(alpha) * before * (1 + 1e-9)
     # Average over an orthonormal basis of signals, and the worst unit signal.
     basis = np.eye(n)
-    mean = np.mean([ridge_risk(K, e, lam=lam) for e in basis])
-    mean_after = np.mean([ridge_risk(K_after, e, lam=lam) for e in basis])
+    mean = np.mean([ridge_risk(K, e, alpha=alpha) for e in basis])
+    mean_after = np.mean([ridge_risk(K_after, e, alpha=alpha) for e in basis])
     assert mean_after <= certificate.risk_ratio * mean * (1 + 1e-9)
-    worst = ridge_risk(K, np.linalg.eigh(K)[1][:, 0], lam=lam)
-    worst_after = ridge_risk(K_after, np.linalg.eigh(K_after)[1][:, 0], lam=lam)
+    worst = ridge_risk(K, np.linalg.eigh(K)[1][:, 0], alpha=alpha)
+    worst_after = ridge_risk(K_after, np.linalg.eigh(K_after)[1][:, 0], alpha=alpha)
     assert worst_after <= certificate.risk_ratio * worst * (1 + 1e-9)
 
 
@@ -125,8 +125,8 @@ def test_the_published_risk_bound_is_false_for_a_fixed_signal():
     K = np.diag(sigma**2)
     K_after = np.diag(sigma) @ (np.eye(2) - E) @ np.diag(sigma)
     signal = np.array([1.0, 0.0])
-    before = ridge_risk(K, signal, lam=0.01, noise_variance=0.0)
-    after = ridge_risk(K_after, signal, lam=0.01, noise_variance=0.0)
+    before = ridge_risk(K, signal, alpha=0.02, noise_variance=0.0)
+    after = ridge_risk(K_after, signal, alpha=0.02, noise_variance=0.0)
     assert after > 1000 * (1 - 0.5) ** -2 * before
     kappa = 1e3
     assert after <= (1 - 0.5) ** -2 * ((kappa + 1 / kappa) / 2) ** 2 * before
@@ -134,32 +134,32 @@ def test_the_published_risk_bound_is_false_for_a_fixed_signal():
 
 def test_ridge_risk_is_the_expected_squared_error():
     rng = np.random.default_rng(0)
-    n, lam, s2 = 6, 0.3, 0.5
+    n, alpha, s2 = 6, 1.8, 0.5
     X, z = rng.standard_normal((n, 20)), rng.standard_normal(n)
     K = X @ X.T
-    hat = K @ np.linalg.inv(K + n * lam * np.eye(n))
+    hat = K @ np.linalg.inv(K + alpha * np.eye(n))
     noise = rng.standard_normal((200_000, n)) * np.sqrt(s2)
     simulated = np.mean(((z + noise) @ hat.T - z) ** 2)
     # Monte Carlo with 1.2 million terms: three digits.
-    np.testing.assert_allclose(ridge_risk(K, z, lam=lam, noise_variance=s2), simulated, rtol=0.01)
+    np.testing.assert_allclose(ridge_risk(K, z, alpha=alpha, noise_variance=s2), simulated, rtol=0.01)
 
 
 @settings(max_examples=60)
 @given(problems, st.floats(-4, 3))
-def test_the_prediction_difference_bound_holds(problem, log_lam):
+def test_the_prediction_difference_bound_holds(problem, log_alpha):
     seed, n, factor, kind = problem
-    r, lam = int(np.ceil(factor * n)), 10**log_lam
+    r, alpha = int(np.ceil(factor * n)), 10**log_alpha
     X, y = separable(seed, n, 2 * r)
     selector = selected(X, r, seed, kind)
     rng = np.random.default_rng(seed)
     queries = np.vstack([X[:2], rng.standard_normal((4, 2 * r)), rng.standard_normal((2, n)) @ X])
-    bound = prediction_difference_bound(X, selector.selected_, selector.weights_, y, queries, lam=lam)
+    bound = prediction_difference_bound(X, selector.selected_, selector.weights_, y, queries, alpha=alpha)
     if selector.certificate_.distortion >= 1:
         assert np.all(np.isinf(bound))
         return
     XR, QR = selector.transform(X), selector.transform(queries)
-    f = queries @ X.T @ np.linalg.solve(X @ X.T + lam * np.eye(n), y)
-    f_after = QR @ XR.T @ np.linalg.solve(XR @ XR.T + lam * np.eye(n), y)
+    f = queries @ X.T @ np.linalg.solve(X @ X.T + alpha * np.eye(n), y)
+    f_after = QR @ XR.T @ np.linalg.solve(XR @ XR.T + alpha * np.eye(n), y)
     assert np.all(np.abs(f_after - f) <= bound * (1 + 1e-9) + 1e-10)
 
 

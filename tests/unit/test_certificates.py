@@ -1,6 +1,7 @@
 """Certificates as values: what they claim, when they do not, and how they are checked again."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -97,18 +98,46 @@ def test_verify_notices_other_data_weights_and_columns(X):
         certificate.verify(X[:, 1:])
 
 
-@pytest.mark.parametrize("field", ["weights", "indices", "rank", "eigenvalues"])
-def test_a_tampered_certificate_does_not_verify(X, field):
-    values = BSSSelector(30).fit(X).certificate_.to_dict()
+def tampered(values, field):
     if field == "weights":
         values["weights"][3] *= 1.001
     elif field == "indices":
         values["indices"][0] = next(i for i in range(300) if i not in values["indices"])
-    elif field == "rank":
-        values["rank"] -= 1
+    elif field in ("rank", "numerical_rank"):
+        values[field] -= 1
+    elif field in ("eigenvalues", "singular_values"):
+        values[field][0] += 1e-6 * values[field][0]
+    elif field == "n_requested":  # would promise a smaller distortion than there is
+        values[field] = 10**9
     else:
-        values["eigenvalues"][0] += 1e-6
-    assert not rarefy.Certificate.from_dict(values).verify(X)
+        values[field] = 0.9 * (values[field] or 1.0)
+    return rarefy.Certificate.from_dict(values)
+
+
+COMMON = ["weights", "indices", "rank", "numerical_rank", "eigenvalues", "singular_values", "energy_kept"]
+DUAL = BSSSelector(30, rank=6, method="dual")
+
+
+@pytest.mark.parametrize(
+    ("selector", "field"),
+    [
+        *((BSSSelector(30), field) for field in [*COMMON, "n_requested"]),
+        *((DUAL, field) for field in [*COMMON, "residual_ratio"]),
+    ],
+)
+def test_a_tampered_certificate_does_not_verify(X, selector, field):
+    certificate = selector.fit(X).certificate_
+    assert certificate.verify(X)
+    assert not tampered(certificate.to_dict(), field).verify(X)
+
+
+def test_claims_cannot_be_forged(X):
+    certificate = BSSSelector(30).fit(X).certificate_
+    values = certificate.to_dict() | {"margin_floor": 0.99, "distortion": 0.01, "kind": "none", "radius_ratio": 1.0}
+    again = rarefy.Certificate.from_dict(values)
+    assert again.to_dict() == certificate.to_dict()
+    with pytest.raises(TypeError):
+        replace(certificate, margin_floor=0.99)
 
 
 def test_json_round_trip(X):
@@ -161,7 +190,7 @@ def test_masks_indices_and_names_mean_the_same(X):
         ([0, 0], None, "names a feature twice"),
         ([300], None, r"must lie in \[0, 300\); got 300 to 300"),
         ([True, False], None, "must have 300 entries; got 2"),
-        ([], None, "support"),
+        ([], None, "support is empty"),
         (["a"], None, "X has no column names"),
         ([0.5], None, "mask, indices or column names; got values of type float64"),
         ([[0]], None, "one-dimensional"),

@@ -56,7 +56,13 @@ def test_rounding_does_not_count_as_rank():
     assert spectrum(as_rows(X)).numerical_rank == 7
     repeated = np.vstack([X, X, X[:5] + X[5:10]])
     assert spectrum(as_rows(repeated)).numerical_rank == 7
-    assert spectrum(as_rows(X.astype(np.float32))).numerical_rank == 7
+
+
+def test_float32_data_are_exact_numbers_too():
+    # Small directions of float32 data are real: a certificate must not lose them.
+    X = np.random.default_rng(0).standard_normal((10, 5000))
+    X[3:] *= 1e-5
+    assert spectrum(as_rows(X.astype(np.float32))).numerical_rank == 10
 
 
 @pytest.mark.parametrize("factor", [1e-160, 1e-150, 1e150, 1e152])

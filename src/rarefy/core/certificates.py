@@ -14,17 +14,22 @@ spans the whole row space of X:
 - the published form [PaulMagdonIsmailDrineas2015, Theorem 1]: g~^2 >= (1 - ||E|| / (1 - ||E||)) g^2
   when ||E|| < 1/2. It is weaker than the floor and kept for comparison. (`margin_ratio`)
 - soft margin, any C, dual optima Z and Z~: Z~ - Z <= ||E|| / (2 (1 - ||E||)) ||w~||^2 when ||E|| < 1.
+- both together: B^2 / g^2, which bounds generalisation, grows at most by lambda_max / lambda_min,
+  whatever common factor the columns are multiplied by. (`radius_margin_ratio`)
 - radius B of the smallest ball around the rows: B~^2 <= (1 + ||E||) B^2. The centre is a convex
   combination of rows, hence in the row space: appending it changes nothing. (`radius_ratio`)
 - ridge, fixed design, ||E|| < 1: the risk in the worst case over signals of a given norm, and on
   average over their directions, grows at most by (1 - ||E||)^-2. (`risk_ratio`) For *one fixed* signal
-  that is false: (K + n lam)^-2 is not operator monotone. What holds is the ratio times
-  ((kappa + 1/kappa) / 2)^2 with kappa = sigma_max / sigma_min, by Kantorovich's inequality.
-  (`risk_ratio_fixed_signal`)
+  that is false: (K + alpha)^-2 is not operator monotone. What holds is the ratio times
+  (c + 1)^2 / (4 c), c = (sigma_max^2 + alpha) / (sigma_min^2 + alpha), by Kantorovich's inequality.
+  (`fixed_signal_risk_ratio`)
+
+A certificate stores the selection and what was measured. Everything claimed is derived from that, so
+that a claim cannot be changed without changing what `verify` checks.
 """
 
 import html
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -32,9 +37,12 @@ import scipy.sparse.linalg as spla
 
 from rarefy.core.rows import Array, Index, Rows, as_rows
 from rarefy.core.sparsify import Selection
+from rarefy.core.sparsify.leverage import distortion_bound as leverage_bound
 from rarefy.core.spectrum import EPS, Spectrum, sketched
+from rarefy.core.threads import threads_for
 
 Kind = Literal["deterministic", "probabilistic", "estimate", "none"]
+Method = Literal["bss", "dual", "replacement", "poisson", "top", "all", "given"]
 
 _LOST = 1e-12
 """An eigenvalue of M below this (of 1) means that a direction of the row space was lost."""
@@ -59,25 +67,32 @@ class Certificate:
     Attributes
     ----------
     kind : {"deterministic", "probabilistic", "estimate", "none"}
-        What stands behind `distortion_bound` and the ratios: a proof; a proof that fails with
-        `failure_probability` (the measured `distortion` is then certain all the same); a sketch
-        of the data, so no proof about the data themselves; nothing, because a direction was lost.
+        What stands behind the claims: a proof; a proof whose bound fails with `failure_probability`
+        (what follows from the measured `distortion` is certain all the same); a sketch of the
+        data, so no proof about the data themselves; nothing from below, because a direction was lost.
     distortion : float
         Measured ||E||.
     distortion_bound : float or None
         What ||E|| was known not to exceed before looking; None where no theorem applies.
+    margin_ratio, margin_floor, radius_ratio, radius_margin_ratio, risk_ratio : float or None
+        Factors by which squared margin, squared radius and ridge risk can change; None where
+        nothing is claimed.
+    statement : str
+        The certificate in words.
     eigenvalues : (float, float)
         Smallest and largest eigenvalue of V^T R R^T V.
     rank, numerical_rank : int
         Dimensions of V, and of the row space of the data.
+    singular_values : (float, float)
+        The largest and the smallest of those that belong to V.
     energy_kept : float
         Share of the data's squared norm inside V.
-    margin_ratio, margin_floor, radius_ratio, risk_ratio, risk_ratio_fixed_signal : float or None
-        See the module's text; None where nothing is claimed.
     residual_ratio : float or None
         Squared norm outside V after selection, relative to before (dual-set selections).
     failure_probability : float or None
         For probabilistic certificates.
+    method : str
+        How the features were chosen.
     indices, weights : arrays
         The selection.
     n_requested, n_features : int
@@ -90,18 +105,12 @@ class Certificate:
         Quantities that were measured on request (margins and radii before and after).
     """
 
-    kind: Kind
-    distortion: float
-    distortion_bound: float | None
+    method: Method
     eigenvalues: tuple[float, float]
     rank: int
     numerical_rank: int
+    singular_values: tuple[float, float]
     energy_kept: float
-    margin_ratio: float | None
-    margin_floor: float | None
-    radius_ratio: float | None
-    risk_ratio: float | None
-    risk_ratio_fixed_signal: float | None
     residual_ratio: float | None
     failure_probability: float | None
     indices: Index
@@ -113,12 +122,88 @@ class Certificate:
     measured: dict[str, float]
 
     @property
+    def kind(self) -> Kind:
+        """What stands behind the claims."""
+        if self.sketch is not None:
+            return "estimate"
+        if self.eigenvalues[0] <= _LOST:
+            return "none"
+        return "deterministic" if self.failure_probability is None else "probabilistic"
+
+    @property
+    def distortion(self) -> float:
+        """Measured ||E||."""
+        low, high = self.eigenvalues
+        return max(1.0 - low, high - 1.0)
+
+    @property
+    def distortion_bound(self) -> float | None:
+        """What ||E|| was known not to exceed before looking."""
+        ell, r = self.rank, self.n_requested
+        if self.method == "all" or (self.method == "bss" and ell == r == 1):
+            return 0.0
+        if self.method == "bss":
+            return float(2.0 * np.sqrt(ell / r) + ell / r)
+        if self.failure_probability is None:
+            return None
+        return leverage_bound(ell, r, self.method == "poisson", self.failure_probability)
+
+    @property
+    def margin_ratio(self) -> float | None:
+        """Published lower bound on the share of the squared margin that is kept."""
+        eps = self.distortion
+        return 1.0 - eps / (1.0 - eps) if self._whole and eps < 0.5 else None
+
+    @property
+    def margin_floor(self) -> float | None:
+        """Share of the squared hard margin that is kept at least."""
+        return self.eigenvalues[0] if self._whole and self.eigenvalues[0] > _LOST else None
+
+    @property
+    def radius_ratio(self) -> float | None:
+        """Factor by which the squared radius of the smallest enclosing ball grows at most."""
+        return 1.0 + self.distortion if self._whole else None
+
+    @property
+    def radius_margin_ratio(self) -> float | None:
+        """Factor by which squared radius over squared margin grows at most."""
+        floor = self.margin_floor
+        return None if floor is None else self.eigenvalues[1] / floor
+
+    @property
+    def risk_ratio(self) -> float | None:
+        """Factor by which the ridge risk grows at most, in the worst case over signals and on average."""
+        return (1.0 - self.distortion) ** -2 if self._whole and self.distortion < 1.0 else None
+
+    def fixed_signal_risk_ratio(self, alpha: float = 0.0) -> float | None:
+        """Factor by which the ridge risk grows at most for any one signal.
+
+        Parameters
+        ----------
+        alpha : float, >= 0
+            The ridge penalty (scikit-learn's); 0 covers all penalties.
+        """
+        if self.risk_ratio is None:
+            return None
+        top, bottom = self.singular_values
+        relative = alpha / top / top
+        c = (1.0 + relative) / ((bottom / top) ** 2 + relative)
+        return self.risk_ratio * (c + 1.0) ** 2 / (4.0 * c)
+
+    @property
     def statement(self) -> str:
         """The certificate in words."""
         return "\n".join(_sentences(self))
 
+    @property
+    def _whole(self) -> bool:
+        """Whether V spans the whole row space of the data, so that claims about models follow."""
+        return self.sketch is None and self.rank == self.numerical_rank
+
     def verify(self, X: object, *, tol: float = 1e-8) -> "Verification":
         """Recompute from the data by another route: Householder QR, then Lanczos on the operator.
+
+        Everything but `measured` and `failure_probability` is checked.
 
         Parameters
         ----------
@@ -138,35 +223,47 @@ class Certificate:
             rows = rows.subset(self.rows)
         if self.sketch is not None:
             rows = self.sketch.apply(rows)
-        low, high, sigma = _verified_eigenvalues(rows, self.indices, self.weights, self.rank)
-        distortion = _norm_of_E(low, high)
-        difference = max(abs(low - self.eigenvalues[0]), abs(high - self.eigenvalues[1]))
+        with threads_for(min(rows.shape)):
+            found = _remeasured(rows, self)
         # Singular vectors of ill-conditioned data are only known to eps * kappa, in any route.
-        allowed = tol * max(1.0, distortion) + EPS * sigma[0] / sigma[-1] * max(1.0, high)
-        agrees = len(sigma) == self.rank and difference <= allowed
-        return Verification(bool(agrees), distortion, (low, high), len(sigma), difference)
+        top, bottom = found.singular_values
+        allowed = tol * max(1.0, found.distortion) + EPS * top / bottom * max(1.0, found.eigenvalues[1])
+        pairs = [
+            *zip(found.eigenvalues, self.eigenvalues, strict=True),
+            (found.energy_kept, self.energy_kept),
+            (found.residual_ratio or 0.0, self.residual_ratio or 0.0),
+            *((a / top, b / top) for a, b in zip(found.singular_values, self.singular_values, strict=True)),
+        ]
+        difference = max(abs(a - b) for a, b in pairs)
+        same_ranks = (found.rank, found.numerical_rank) == (self.rank, self.numerical_rank)
+        bounded = (
+            self.failure_probability is not None or found.distortion <= (self.distortion_bound or np.inf) + allowed
+        )
+        agrees = bool(same_ranks and bounded and difference <= allowed)
+        return Verification(agrees, found.distortion, found.eigenvalues, found.rank, found.numerical_rank, difference)
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields and the statement as plain Python values, ready for JSON."""
-        values = {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
-        return values | {"statement": self.statement}
+        """All fields, what is derived from them and the statement as plain values, ready for JSON."""
+        stored = {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
+        return stored | {name: getattr(self, name) for name in _DERIVED}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Certificate":
-        """The inverse of `to_dict`."""
+        """The inverse of `to_dict`; what is derived is derived again."""
         v = {f.name: values[f.name] for f in fields(cls)}
         v["indices"] = np.asarray(v["indices"], dtype=np.intp)
         v["weights"] = np.asarray(v["weights"], dtype=np.float64)
         v["eigenvalues"] = tuple(v["eigenvalues"])
+        v["singular_values"] = tuple(v["singular_values"])
         v["rows"] = None if v["rows"] is None else np.asarray(v["rows"], dtype=np.intp)
         v["sketch"] = None if v["sketch"] is None else Sketch(**v["sketch"])
         return cls(**v)
 
     def __repr__(self) -> str:
-        ratio = "none" if self.margin_floor is None else f"{self.margin_floor:.4g}"
+        floor = "none" if self.margin_floor is None else f"{self.margin_floor:.4g}"
         return (
             f"Certificate(kind={self.kind!r}, features={len(self.indices)} of {self.n_features}, "
-            f"rank={self.rank}, distortion={self.distortion:.4g}, margin_floor={ratio})"
+            f"rank={self.rank}, distortion={self.distortion:.4g}, margin_floor={floor})"
         )
 
     def __str__(self) -> str:
@@ -177,6 +274,19 @@ class Certificate:
         return f"<div><strong>Certificate ({self.kind})</strong><ul>{items}</ul></div>"
 
 
+_DERIVED = (
+    "kind",
+    "distortion",
+    "distortion_bound",
+    "margin_ratio",
+    "margin_floor",
+    "radius_ratio",
+    "radius_margin_ratio",
+    "risk_ratio",
+    "statement",
+)
+
+
 @dataclass(frozen=True)
 class Verification:
     """The outcome of checking a certificate against the data; true when it agrees."""
@@ -185,6 +295,7 @@ class Verification:
     distortion: float
     eigenvalues: tuple[float, float]
     rank: int
+    numerical_rank: int
     difference: float
 
     def __bool__(self) -> bool:
@@ -195,39 +306,23 @@ def certificate(
     spec: Spectrum,
     selection: Selection,
     *,
+    method: Method,
     n_requested: int,
-    distortion_bound: float | None = None,
     failure_probability: float | None = None,
     residual_ratio: float | None = None,
     sketch: Sketch | None = None,
 ) -> Certificate:
     """Measure a selection against the spectrum that it should preserve."""
     W = spec.V.take(selection.indices) * selection.weights[:, None]
-    low, high = _extremes(np.asarray(np.linalg.eigvalsh(W.T @ W), dtype=np.float64))
-    eps = _norm_of_E(low, high)
-    whole = sketch is None and spec.rank == spec.numerical_rank
-    kind: Kind = "deterministic"
-    if sketch is not None:
-        kind = "estimate"
-    elif low <= _LOST:
-        kind = "none"
-    elif failure_probability is not None:
-        kind = "probabilistic"
-    kappa = float(spec.sigma[0] / spec.sigma[-1])
-    risk = (1.0 - eps) ** -2 if whole and eps < 1.0 else None
+    with threads_for(spec.rank):
+        eigenvalues = _extremes(np.asarray(np.linalg.eigvalsh(W.T @ W), dtype=np.float64))
     return Certificate(
-        kind=kind,
-        distortion=eps,
-        distortion_bound=distortion_bound,
-        eigenvalues=(low, high),
+        method=method,
+        eigenvalues=eigenvalues,
         rank=spec.rank,
         numerical_rank=spec.numerical_rank,
+        singular_values=(float(spec.sigma[0]), float(spec.sigma[-1])),
         energy_kept=spec.energy,
-        margin_ratio=1.0 - eps / (1.0 - eps) if whole and eps < 0.5 else None,
-        margin_floor=low if whole and low > _LOST else None,
-        radius_ratio=1.0 + eps if whole else None,
-        risk_ratio=risk,
-        risk_ratio_fixed_signal=None if risk is None else risk * ((kappa + 1.0 / kappa) / 2.0) ** 2,
         residual_ratio=residual_ratio,
         failure_probability=failure_probability,
         indices=selection.indices,
@@ -240,34 +335,38 @@ def certificate(
     )
 
 
-def single_set_bound(ell: int, r: int) -> float:
-    """||E|| after r steps of single-set sparsification: (1 + sqrt(l/r))^2 - 1."""
-    return float(2.0 * np.sqrt(ell / r) + ell / r)
-
-
-def _norm_of_E(low: float, high: float) -> float:
-    return max(1.0 - low, high - 1.0)
-
-
 def _extremes(eigenvalues: Array) -> tuple[float, float]:
     return max(0.0, float(eigenvalues[0])), float(eigenvalues[-1])
 
 
-def _verified_eigenvalues(X: Rows, indices: Index, weights: Array, rank: int) -> tuple[float, float, Array]:
-    """Extreme eigenvalues of M without Gram matrices: tall-skinny QR, SVD of R, Lanczos."""
+def _remeasured(X: Rows, claimed: Certificate) -> Certificate:
+    """What can be measured, without Gram matrices: tall-skinny QR, SVD of R, Lanczos."""
     n, d = X.shape
     wide = d > n
     A = X.T if wide else X
     triangle = np.zeros((0, A.shape[1]))
     for _, block in A.blocks():
         triangle = np.asarray(np.linalg.qr(np.vstack([triangle, block]), mode="r"))
-    _, sigma, Wt = np.linalg.svd(triangle)
-    floor = max(n, d) * float(np.finfo(X.dtype).eps) * sigma[0]
-    ell = min(rank, int(np.sum(sigma > floor)))
-    V_kept = A.take(indices, Wt[:ell].T / sigma[:ell]) if wide else Wt[:ell].T[indices]
-    B = V_kept * weights[:, None]
-    low, high = _lanczos_extremes(B)
-    return low, high, sigma[:ell]
+    _, sigma, Wt = np.linalg.svd(triangle, full_matrices=False)
+    numerical_rank = int(np.sum(sigma > max(n, d) * EPS * sigma[0]))
+    ell = max(1, min(claimed.rank, numerical_rank))
+    # Rows of V diag(sigma) for the chosen features: inside the leading dimensions, and outside.
+    V_sigma = A.take(claimed.indices, Wt.T) if wide else Wt.T[claimed.indices] * sigma
+    B = V_sigma[:, :ell] / sigma[:ell] * claimed.weights[:, None]
+    relative2 = (sigma / sigma[0]) ** 2
+    residual_ratio = None
+    if claimed.residual_ratio is not None:
+        outside = np.sum((V_sigma[:, ell:] / sigma[0] * claimed.weights[:, None]) ** 2)
+        residual_ratio = float(outside / relative2[ell:].sum())
+    return replace(
+        claimed,
+        eigenvalues=_lanczos_extremes(B),
+        rank=ell,
+        numerical_rank=numerical_rank,
+        singular_values=(float(sigma[0]), float(sigma[ell - 1])),
+        energy_kept=float(relative2[:ell].sum() / relative2.sum()),
+        residual_ratio=residual_ratio,
+    )
 
 
 def _lanczos_extremes(B: Array) -> tuple[float, float]:
@@ -327,7 +426,8 @@ def _about_the_space(c: Certificate) -> str:
             f"About {about}: V spans the {c.rank} leading of {c.numerical_rank} dimensions, "
             f"{100 * c.energy_kept:.2f} % of the squared norm; {100 * (1 - c.energy_kept):.2f} % is left out."
         )
-    return f"About {about}: V spans all {c.rank} dimensions of the row space."
+    whole = f"all {c.rank} dimensions" if c.rank > 1 else "the one dimension"
+    return f"About {about}: V spans {whole} of the row space."
 
 
 def _claims(c: Certificate) -> list[str]:
@@ -354,6 +454,11 @@ def _claims(c: Certificate) -> list[str]:
         lines.append(
             f"Soft margin, any C: the dual optimum grows by at most {factor:.4g} times the new squared norm ||w~||^2."
         )
+    if c.radius_margin_ratio is not None:
+        lines.append(
+            f"Squared radius over squared margin grows at most by the factor {c.radius_margin_ratio:.4g}, "
+            "whatever common factor the columns are multiplied by."
+        )
     if c.radius_ratio is not None:
         lines.append(
             f"Radius: the smallest enclosing ball's squared radius grows at most by the factor {c.radius_ratio:.4g}."
@@ -363,6 +468,6 @@ def _claims(c: Certificate) -> list[str]:
     else:
         lines.append(
             f"Ridge risk, worst case over signals and on average: at most {c.risk_ratio:.4g} times; "
-            f"for one fixed signal at most {c.risk_ratio_fixed_signal:.4g} times."
+            f"for one fixed signal at most {c.fixed_signal_risk_ratio():.4g} times (less with a penalty, see fixed_signal_risk_ratio)."
         )
     return lines

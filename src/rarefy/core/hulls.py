@@ -17,9 +17,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from rarefy.core.rows import Array, Index, as_rows
+from rarefy.core.threads import threads_for
 
 _TOL = 1e-13
 """Accepted gap, relative to the largest diagonal entry of K."""
@@ -52,7 +52,7 @@ def minimum_enclosing_ball(X: object) -> Ball:
     # The ball moves along with the points: the mean as origin keeps the entries small.
     K = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
     q = K.diagonal().copy()
-    with threadpool_limits(limits=1, user_api="blas"):
+    with threads_for(len(K)):
         u, f, gap = _minimise(K, q, np.zeros(len(K), dtype=np.intp))
     return Ball(max(0.0, gap - f), gap, u)
 
@@ -73,7 +73,7 @@ def hard_margin2(X: object, y: NDArray[np.generic]) -> float:
     sign = np.where(groups == 1, 1.0, -1.0)
     K = as_rows(X).T.gram()
     K = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
-    with threadpool_limits(limits=1, user_api="blas"):
+    with threads_for(len(K)):
         _, f, gap = _minimise(K * np.outer(sign, sign), np.zeros(len(K)), groups)
     return f / 4.0 if f > 10.0 * max(gap, _TOL * float(K.diagonal().max())) else 0.0
 

@@ -10,7 +10,8 @@ V itself is d x l, as large as the data would be if it were dense, so it is neve
 are made where they are needed. For n >= d, V comes directly from the d x d matrix X^T X.
 
 *Rank.* A singular value counts when it exceeds `max(n, d) * eps * sigma_max` (numpy's
-`matrix_rank` rule; eps is that of the data's own precision). The Gram matrix alone resolves only
+`matrix_rank` rule) with the eps of float64, also for float32 data: they are exact numbers too, and a
+direction that they have must not vanish from a certificate. The Gram matrix alone resolves only
 down to sqrt(eps): directions below that are decomposed once more from X^T U_small, which is
 accurate relative to its own size.
 """
@@ -21,6 +22,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rarefy.core.rows import Array, DenseRows, Index, Rows, streamed_gram
+from rarefy.core.threads import threads_for
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -95,8 +97,7 @@ def spectrum(X: Rows, keep: Callable[[int], int] | None = None) -> Spectrum:
         A = A.scaled(1.0 / scale)
         G = A.gram()
 
-    tolerance = max(n, d) * float(np.finfo(X.dtype).eps)
-    sigma, U = _singular_pairs(A, G, tolerance)
+    sigma, U = _singular_pairs(A, G, max(n, d) * EPS)
     numerical_rank = len(sigma)
     kept = numerical_rank if keep is None else keep(numerical_rank)
     energy = min(1.0, float(np.sum(sigma[:kept] ** 2) / np.trace(G)))
@@ -110,6 +111,8 @@ def residual_norms2(X: Rows, spec: Spectrum) -> Array:
 
     Zero where it is below rounding: ||x_i||^2 - ||diag(sigma) v_i||^2 loses what cancels.
     """
+    if spec.rank == spec.numerical_rank:
+        return np.zeros(X.shape[1])
     top = spec.sigma[0]
     whole, inside = np.empty(X.shape[1]), np.empty(X.shape[1])
     for columns, block in X.T.blocks():
@@ -139,7 +142,8 @@ def _singular_pairs(A: Rows, G: Array, tolerance: float) -> tuple[Array, Array]:
     rest = np.eye(k)
     floor = 0.0
     while rest.shape[1]:
-        lam, Q = np.linalg.eigh(G)
+        with threads_for(len(G)):
+            lam, Q = np.linalg.eigh(G)
         lam, Q = np.maximum(lam[::-1], 0.0), rest @ Q[:, ::-1]
         floor = floor or tolerance * float(np.sqrt(lam[0]))
         resolved = (lam > _RESOLVED * lam[0]) & (np.sqrt(lam) > floor)

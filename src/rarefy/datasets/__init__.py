@@ -1,1 +1,5 @@
 """Generators with known answers."""
+
+from rarefy.datasets._text import make_topics
+
+__all__ = ["make_topics"]

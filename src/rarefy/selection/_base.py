@@ -159,7 +159,7 @@ class SpectralSelector(WeightedSelector):
                 "to select. Check how X was read or preprocessed."
             )
         if len(used) <= budget:
-            selection, known = Selection(used, np.ones(len(used))), {"distortion_bound": 0.0}
+            selection, known = Selection(used, np.ones(len(used))), {"method": "all"}
         else:
             selection, known = self._select(rows, spec, budget, rng)
         self._keep(spec)

@@ -5,7 +5,6 @@ import warnings
 import numpy as np
 
 from rarefy._progress import progress_bar
-from rarefy.core.certificates import single_set_bound
 from rarefy.core.sparsify.bss import bss, dual_set
 from rarefy.core.spectrum import residual_norms2
 from rarefy.exceptions import ParameterError, TruncatedRankWarning
@@ -122,11 +121,10 @@ class BSSSelector(SpectralSelector):
             )
         progress = progress_bar("selecting", self.verbose)
         if self.method == "single":
-            bound = single_set_bound(spec.rank, budget)
-            return bss(spec.V, budget, progress), {"distortion_bound": bound}
+            return bss(spec.V, budget, progress), {"method": "bss"}
         residual2 = residual_norms2(rows, spec)
         selection = dual_set(spec.V, residual2, budget, progress)
-        return selection, {"residual_ratio": _residual_ratio(residual2, selection)}
+        return selection, {"method": "dual", "residual_ratio": _residual_ratio(residual2, selection)}
 
 
 def _residual_ratio(residual2, selection):

@@ -65,7 +65,7 @@ def certify(X, support, weights=None, y=None, *, rank=None, sketch_size=None, ra
     spec = spectrum(rows, keep=lambda full: full if rank is None else min(rank, full))
     if spec.rank == 0:
         raise DegenerateDataError("certify got data in which every entry is zero; check how X was read.")
-    found = certificate(spec, Selection(indices, weights), n_requested=len(indices), sketch=sketch)
+    found = certificate(spec, Selection(indices, weights), method="given", n_requested=len(indices), sketch=sketch)
     return found if y is None else replace(found, measured=_measured(X, indices, weights, y))
 
 
@@ -92,6 +92,8 @@ def _indices(support, d, names):
     support = np.asarray(support)
     if support.ndim != 1:
         raise ParameterError(f"support must be one-dimensional; got shape {support.shape}.")
+    if not len(support):
+        raise ParameterError("support is empty; name at least one feature.")
     if support.dtype == bool:
         if len(support) != d:
             raise ParameterError(f"A mask of support must have {d} entries; got {len(support)}.")
@@ -106,8 +108,6 @@ def _indices(support, d, names):
     support = np.where(support < 0, support + d, support)
     if len(np.unique(support)) < len(support):
         raise ParameterError("support names a feature twice; add up its squared weights instead.")
-    if not len(support):
-        raise ParameterError("support is empty; name at least one feature.")
     return support
 
 

@@ -2,7 +2,7 @@
 
 from numbers import Real
 
-from rarefy.core.sparsify.leverage import distortion_bound, sample
+from rarefy.core.sparsify.leverage import sample
 from rarefy.exceptions import ParameterError
 from rarefy.selection._base import SpectralSelector, one_of
 
@@ -101,9 +101,8 @@ class LeverageScoreSelector(SpectralSelector):
 
     def _select(self, rows, spec, budget, rng):
         selection = sample(spec.V.norms2, budget, self.sampling, rng)
-        bound = distortion_bound(spec.rank, budget, self.sampling, self.failure_probability)
-        chance = None if bound is None else self.failure_probability
-        return selection, {"distortion_bound": bound, "failure_probability": chance}
+        chance = None if self.sampling == "top" else self.failure_probability
+        return selection, {"method": self.sampling, "failure_probability": chance}
 
     def _keep(self, spec):
         self.scores_ = spec.V.norms2

@@ -29,7 +29,7 @@ with the largest norm is taken again and its weights add up.
 in norm order is looked for, and the inverses are never formed: every `epoch` steps A is
 decomposed as Q diag(lam) Q^T, and between two decompositions A = Q (diag(lam) + W W^T) Q^T with one
 column of W a step, so that both inverses act through a small matrix (Woodbury). A step costs about
-4 l k^2 flops for the two small matrices and 8 l k for each row that is looked at, with k <= epoch;
+8 l k^2 flops for the two small matrices and 8 l k for each row that is looked at, with k <= epoch;
 a decomposition costs about 9 l^3 and is shared by `epoch` steps. The lower barrier can overtake
 eigenvalues of the old A; those few are lifted out of its way and the lift is part of the low-rank
 correction, so the diagonal that is inverted stays positive.
@@ -39,11 +39,11 @@ from collections.abc import Callable, Iterator
 from typing import Protocol
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from rarefy.core.rows import Array, Index
 from rarefy.core.sparsify import Selection
 from rarefy.core.spectrum import RightVectors
+from rarefy.core.threads import threads_for
 
 Progress = Callable[[int, int], None]
 
@@ -266,8 +266,7 @@ def _sparsify(V: RightVectors, r: int, upper: _Upper, progress: Progress | None)
     A = np.zeros((ell, ell))
     chosen = np.empty(r, dtype=np.intp)
     t = np.empty(r)
-    # Matrices this small are multiplied faster by one thread than by several.
-    with threadpool_limits(limits=1, user_api="blas"):
+    with threads_for(0):  # blocks of rows and resolvents are small whatever l is
         for tau in range(r):
             k = tau % epoch
             if k == 0:

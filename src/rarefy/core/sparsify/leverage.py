@@ -45,11 +45,9 @@ def sample(norms2: Array, r: int, sampling: Sampling, rng: np.random.Generator) 
             return Selection(index, 1.0 / np.sqrt(keep[index]))
 
 
-def distortion_bound(ell: int, r: int, sampling: Sampling, failure_probability: float) -> float | None:
-    """The eps that ||E|| exceeds with at most the given probability; None where nothing is known."""
-    if sampling == "top":
-        return None
-    sides = 2.0 if sampling == "replacement" else 4.0
+def distortion_bound(ell: int, r: int, poisson: bool, failure_probability: float) -> float:
+    """The eps that ||E|| exceeds with at most the given probability."""
+    sides = 4.0 if poisson else 2.0
     # r eps^2 = 2 l log(sides l / delta) (1 + eps / 3), solved for eps > 0.
     a = 2.0 * ell / r * np.log(sides * ell / failure_probability)
     return float(a / 6.0 + np.sqrt(a * a / 36.0 + a))
