@@ -1,0 +1,89 @@
+"""A certificate in words: one sentence a fact, and the reason wherever nothing is claimed."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rarefy.core.certificates import Certificate
+
+
+def sentences(c: "Certificate") -> list[str]:
+    """The statement of a certificate, line by line."""
+    kept = len(c.indices)
+    lines = [f"{kept} of {c.n_features} features kept."]
+    if kept < c.n_requested:
+        lines[0] += f" {c.n_requested} were asked for; fewer are enough for what follows."
+    lines.append(_about_the_space(c))
+    low, high = c.eigenvalues
+    spread = f"Eigenvalues of V'RR'V measured between {low:.4g} and {high:.4g}; distortion ||E|| = {c.distortion:.4g}."
+    if c.distortion_bound is not None:
+        chance = "" if c.failure_probability is None else f" with probability {1 - c.failure_probability:g}"
+        spread += f" Known beforehand: at most {c.distortion_bound:.4g}{chance}."
+    lines.append(spread)
+    if c.residual_ratio is not None:
+        lines.append(
+            f"What lies outside that subspace is not amplified: its squared norm after selection is "
+            f"{c.residual_ratio:.4g} of what it was (at most 1 is proved)."
+        )
+    lines += _claims(c)
+    lines += [f"Measured: {name.replace('_', ' ')} {value:.6g}." for name, value in c.measured.items()]
+    return lines
+
+
+def _about_the_space(c: "Certificate") -> str:
+    about = "the data" if c.rows is None else f"the {len(c.rows)} support vectors (not about the other rows)"
+    if c.sketch is not None:
+        return (
+            f"Estimated from a Gaussian sketch of {c.sketch.size} rows of {about}: "
+            f"V spans the {c.rank} leading dimensions of the sketch."
+        )
+    if c.rank < c.numerical_rank:
+        return (
+            f"About {about}: V spans the {c.rank} leading of {c.numerical_rank} dimensions, "
+            f"{100 * c.energy_kept:.2f} % of the squared norm; {100 * (1 - c.energy_kept):.2f} % is left out."
+        )
+    whole = f"all {c.rank} dimensions" if c.rank > 1 else "the one dimension"
+    return f"About {about}: V spans {whole} of the row space."
+
+
+def _claims(c: "Certificate") -> list[str]:
+    if c.sketch is not None:
+        return ["No claim about margin, radius or risk: a sketch is evidence, not proof."]
+    if c.rank < c.numerical_rank:
+        return ["No claim about margin, radius or risk: they depend on the dimensions left out."]
+    lines = []
+    if c.margin_floor is None:
+        lines.append("No claim about the margin: a direction of the row space was lost, and a margin along it with it.")
+    else:
+        lines.append(
+            f"Margin: a hard-margin linear SVM keeps at least {c.margin_floor:.4g} of its squared margin "
+            "(distance of convex hulls)."
+        )
+    if c.margin_ratio is None:
+        lines.append(
+            f"The published margin bound (margin_ratio) says nothing: it needs ||E|| < 1/2, here {c.distortion:.4g}."
+        )
+    else:
+        lines.append(f"Published margin bound (margin_ratio): at least {c.margin_ratio:.4g} of the squared margin.")
+    if c.distortion < 1.0:
+        factor = c.distortion / (2.0 * (1.0 - c.distortion))
+        lines.append(
+            f"Soft margin, any C: the dual optimum grows by at most {factor:.4g} times the new squared norm ||w~||^2."
+        )
+    if c.radius_margin_ratio is not None:
+        lines.append(
+            f"Squared radius over squared margin grows at most by the factor {c.radius_margin_ratio:.4g}, "
+            "whatever common factor the columns are multiplied by."
+        )
+    if c.radius_ratio is not None:
+        lines.append(
+            f"Radius: the smallest enclosing ball's squared radius grows at most by the factor {c.radius_ratio:.4g}."
+        )
+    if c.risk_ratio is None:
+        lines.append(f"No claim about ridge risk: it needs ||E|| < 1, here {c.distortion:.4g}.")
+    else:
+        lines.append(
+            f"Ridge risk, worst case over signals and on average: at most {c.risk_ratio:.4g} times; "
+            f"for one fixed signal at most {c.fixed_signal_risk_ratio():.4g} times "
+            "(less with a penalty: fixed_signal_risk_ratio)."
+        )
+    return lines

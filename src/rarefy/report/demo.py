@@ -1,0 +1,172 @@
+"""The study behind `rarefy demo`, and its page."""
+
+import time
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.feature_selection import SelectKBest
+from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, normalize
+from sklearn.svm import SVC
+
+from rarefy.core.certificates import Certificate
+from rarefy.core.hulls import hard_margin2
+from rarefy.core.rows import as_rows
+from rarefy.core.spectrum import spectrum
+from rarefy.datasets import make_topics
+from rarefy.exceptions import TruncatedRankWarning
+from rarefy.report import figures
+from rarefy.report.html import write_html
+from rarefy.selection import BSSSelector, LeverageScoreSelector, SupportVectorSelector
+
+_FOLDS = 5
+_RANDOM_DRAWS = 5
+
+
+@dataclass(frozen=True)
+class Row:
+    """One way of choosing words, measured."""
+
+    name: str
+    n_kept: int
+    n_relevant: int
+    error: float
+    standard_error: float
+    margin2: float
+    seconds: float | None
+
+
+@dataclass(frozen=True)
+class Study:
+    """All that the demo measured."""
+
+    rows: list[Row]
+    certificate: Certificate
+    verified: bool
+    eigenvalues: np.ndarray
+    interval: tuple[float, float]
+    curve_sizes: list[int]
+    curves: dict[str, list[float]]
+    error_all: float
+    words: list[tuple[str, float, bool]]
+    n_relevant: int
+    n_folds: int
+    shape: tuple[int, int]
+
+
+def run_study(n_features, seed=0, progress=None, *, shape=(200, 20_000)):
+    """Select, train and measure on generated documents; `progress` is called with (done, total)."""
+    topics = make_topics(*shape, random_state=seed)
+    X = normalize(topics.data.log1p())
+    y = topics.target
+    sizes = sorted({30, 100, 200, 300, 500, 800, n_features})
+    ticks = _Ticks(progress, len(sizes) * len(_selectors(1, seed)) + len(_selectors(1, seed)) + 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TruncatedRankWarning)  # sizes below the rank are shown on purpose
+        everything = _measure("all", None, X, y, topics.relevant)
+        ticks()
+        rows, fitted = [everything], {}
+        for name, selector in _selectors(n_features, seed).items():
+            fitted[name] = selector
+            rows.append(_measure(name, selector, X, y, topics.relevant))
+            ticks()
+        curves = {name: [] for name in fitted}
+        for size in sizes:
+            for name, selector in _selectors(size, seed).items():
+                curves[name].append(float(np.mean(_errors(selector, X, y))))
+                ticks()
+    bss = fitted["BSS"].fit(X)
+    certificate = bss.certificate_
+    ell, r = certificate.rank, n_features
+    return Study(
+        rows=rows,
+        certificate=certificate,
+        verified=bool(certificate.verify(X)),
+        eigenvalues=_sandwich(X, bss),
+        interval=((1 - np.sqrt(ell / r)) ** 2, (1 + np.sqrt(ell / r)) ** 2),
+        curve_sizes=sizes,
+        curves=curves,
+        error_all=everything.error,
+        words=[
+            (topics.feature_names[i], w, bool(topics.relevant[i]))
+            for i, w in zip(bss.selected_, bss.weights_, strict=True)
+        ],
+        n_relevant=int(topics.relevant.sum()),
+        n_folds=_FOLDS,
+        shape=X.shape,
+    )
+
+
+class _Ticks:
+    def __init__(self, progress, total):
+        self._progress, self._total, self._done = progress, total, 0
+
+    def __call__(self):
+        self._done += 1
+        if self._progress is not None:
+            self._progress(self._done, self._total)
+
+
+def _selectors(r, seed):
+    return {
+        "BSS": BSSSelector(r),
+        "BSS on support vectors": SupportVectorSelector(BSSSelector(r)),
+        "leverage scores": LeverageScoreSelector(r, random_state=seed),
+        "at random": SelectKBest(_random_scores(seed), k=r),
+    }
+
+
+def _random_scores(seed):
+    """A score function for SelectKBest that knows nothing."""
+    return lambda X, y: np.random.default_rng(seed).random(X.shape[1])
+
+
+def _errors(selector, X, y):
+    """Error in every fold; a random choice is repeated, because one draw says little."""
+    draws = range(_RANDOM_DRAWS) if isinstance(selector, SelectKBest) else (None,)
+    errors = []
+    for draw in draws:
+        select = FunctionTransformer() if selector is None else selector
+        select = select if draw is None else SelectKBest(_random_scores(draw), k=selector.k)
+        model = make_pipeline(select, SVC(kernel="linear"))
+        for train, test in StratifiedKFold(_FOLDS).split(X, y):
+            errors.append(1.0 - model.fit(X[train], y[train]).score(X[test], y[test]))
+    return np.array(errors)
+
+
+def _measure(name, selector, X, y, relevant):
+    errors = _errors(selector, X, y)
+    seconds, XR, kept = None, X, np.ones(X.shape[1], dtype=bool)
+    if selector is not None:
+        start = time.perf_counter()
+        selector.fit(X, y)
+        seconds = time.perf_counter() - start
+        XR, kept = selector.transform(X), selector.get_support()
+    return Row(
+        name=name,
+        n_kept=int(kept.sum()),
+        n_relevant=int(relevant[kept].sum()),
+        error=float(errors.mean()),
+        standard_error=float(errors.std(ddof=1) / np.sqrt(len(errors))),
+        margin2=hard_margin2(XR, y),
+        seconds=seconds,
+    )
+
+
+def _sandwich(X, selector):
+    """All eigenvalues of V'RR'V."""
+    V = spectrum(as_rows(X), keep=lambda rank: min(rank, selector.certificate_.rank)).V
+    W = V.take(selector.selected_) * selector.weights_[:, None]
+    return np.linalg.eigvalsh(W.T @ W)
+
+
+def write_page(study, path):
+    """Write the page whole or not at all."""
+    pictures = [
+        figures.weights(study.words, "Weights of the kept words, in the order in which they were chosen"),
+        figures.spectrum_between_bounds(study.eigenvalues, study.interval),
+        figures.error_against_features(study.curve_sizes, study.curves, study.error_all),
+    ]
+    write_html(path, "demo.html", study=study, pictures=pictures)

@@ -1,0 +1,78 @@
+"""Pictures as SVG text, for embedding into a page."""
+
+import io
+
+import numpy as np
+from matplotlib.figure import Figure
+
+_INK, _ACCENT, _QUIET, _SECOND = "#22333b", "#c8553d", "#a8b5b2", "#2a7f8e"
+_COLOURS = {"BSS": _ACCENT, "BSS on support vectors": "#e09f3e", "leverage scores": _SECOND, "at random": _QUIET}
+
+
+def weights(words, title):
+    """Weight of each kept word in order of selection; words that matter are marked."""
+    figure, axes = _axes(title, "order of selection", "weight")
+    values = np.array([weight for _, weight, _ in words])
+    relevant = np.array([mark for _, _, mark in words])
+    order = np.arange(1, len(values) + 1)
+    axes.vlines(order[~relevant], 0, values[~relevant], color=_QUIET, linewidth=1, label="other word")
+    axes.vlines(order[relevant], 0, values[relevant], color=_ACCENT, linewidth=1.4, label="topic word")
+    last = -np.inf
+    for i in np.flatnonzero(relevant):
+        if i - last >= len(values) / 24:  # names must not overlap
+            axes.annotate(words[i][0], (order[i], values[i]), rotation=60, fontsize=8, color=_INK, va="bottom")
+            last = i
+    axes.set_ylim(0, 1.35 * values.max())
+    axes.legend(frameon=False, loc="upper left", ncols=2)
+    return _svg(figure)
+
+
+def spectrum_between_bounds(eigenvalues, interval):
+    """Eigenvalues of V'RR'V against the two values that they cannot pass."""
+    figure, axes = _axes(
+        "Eigenvalues of V′RR′V: 1 everywhere would be no change at all",
+        "eigenvalue, from small to large",
+        "value (logarithmic)",
+    )
+    axes.axhspan(*interval, color=_SECOND, alpha=0.10, label="proved beforehand")
+    for value in interval:
+        axes.axhline(value, color=_SECOND, linewidth=1, linestyle="--")
+        axes.annotate(f"{value:.3g}", (1, value), xytext=(0, 3), textcoords="offset points", fontsize=9, color=_SECOND)
+    axes.axhline(1, color=_QUIET, linewidth=1)
+    axes.plot(np.arange(1, len(eigenvalues) + 1), eigenvalues, ".", color=_ACCENT, markersize=4, label="measured")
+    axes.set_yscale("log")
+    axes.legend(frameon=False, loc="lower right")
+    return _svg(figure)
+
+
+def error_against_features(sizes, curves, error_all):
+    """Cross-validated error for every way of choosing and every number of features."""
+    figure, axes = _axes(
+        "Error of a linear SVM on the kept words", "number of words kept", "error in cross-validation (%)"
+    )
+    axes.axhline(100 * error_all, color=_INK, linewidth=1, linestyle=":", label="all words")
+    for name, errors in curves.items():
+        axes.plot(sizes, 100 * np.asarray(errors), marker="o", markersize=4, color=_COLOURS[name], label=name)
+    axes.set_xscale("log")
+    axes.set_xticks(sizes, [str(size) for size in sizes])
+    axes.minorticks_off()
+    axes.set_ylim(bottom=0)
+    axes.legend(frameon=False)
+    return _svg(figure)
+
+
+def _axes(title, xlabel, ylabel):
+    figure = Figure(figsize=(8.6, 3.9), layout="constrained")
+    axes = figure.add_subplot()
+    axes.set_title(title, loc="left", fontsize=11, color=_INK)
+    axes.set_xlabel(xlabel, color=_INK)
+    axes.set_ylabel(ylabel, color=_INK)
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
+def _svg(figure):
+    text = io.StringIO()
+    figure.savefig(text, format="svg", metadata={"Date": None})
+    svg = text.getvalue()
+    return svg[svg.index("<svg") :]

@@ -1,0 +1,45 @@
+"""The project's own promises: examples run, the import contract bites, the command line is optional."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda p: p.name)
+def test_examples_run_without_warnings(example):
+    done = subprocess.run([sys.executable, "-W", "error", example], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+
+
+def test_the_import_contract_turns_red_on_sklearn_in_core(tmp_path):
+    planted = tmp_path / "src"
+    subprocess.run(["cp", "-r", ROOT / "src", planted], check=True)
+    subprocess.run(["cp", ROOT / "pyproject.toml", tmp_path], check=True)
+    command = [Path(sys.executable).parent / "lint-imports", "--no-cache"]
+    environment = {"PYTHONPATH": str(planted), "PATH": "/usr/bin:/bin"}
+    clean = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert clean.returncode == 0, clean.stdout + clean.stderr
+    core = planted / "rarefy" / "core" / "rows.py"
+    core.write_text("import sklearn\n" + core.read_text())
+    red = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert red.returncode == 1, red.stdout
+    assert "rarefy.core.rows -> sklearn" in red.stdout
+
+
+def test_without_the_extra_the_command_says_what_to_install():
+    code = "import sys; sys.modules['click'] = None; from rarefy.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert 'pip install "rarefy[cli]"' in done.stderr
+
+
+def test_importing_rarefy_loads_no_extra():
+    code = "import rarefy.selection, sys; print({'matplotlib', 'click', 'jinja2', 'rich'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
