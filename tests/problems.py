@@ -3,7 +3,17 @@
 import numpy as np
 from hypothesis import strategies as st
 
-STRUCTURES = ("gaussian", "low rank", "duplicates", "near duplicates", "zero columns", "heavy tail", "counts")
+STRUCTURES = (
+    "gaussian",
+    "low rank",
+    "duplicates",
+    "near duplicates",
+    "zero columns",
+    "heavy tail",
+    "counts",
+    "multiples",
+    "one-hot",
+)
 
 
 def make_matrix(structure, n, d, seed):
@@ -21,6 +31,10 @@ def make_matrix(structure, n, d, seed):
         X[:, 0] = 1.0
     elif structure == "heavy tail":
         X *= rng.pareto(1.0, d) + 1e-3
+    elif structure == "multiples":
+        X = X[:, rng.integers(0, max(1, d // 4), d)] * rng.uniform(-3, 3, d)
+    elif structure == "one-hot":
+        X = np.where(np.arange(n)[:, None] == rng.integers(0, n, d), rng.uniform(0.5, 2, d), 0.0)
     elif structure == "counts":
         X = rng.poisson(0.4, (n, d)).astype(float)
         X[:, 0] += 1.0

@@ -27,7 +27,7 @@ def inside(eigenvalues, ell, r):
     return eigenvalues[0] >= low - slack and eigenvalues[-1] <= high + slack
 
 
-@settings(max_examples=250)
+@settings(max_examples=400)
 @given(wide_problems())
 def test_bss_keeps_every_eigenvalue_inside_its_interval_and_equals_the_plain_loop(problem):
     X, r = problem
@@ -69,7 +69,7 @@ def test_the_papers_inverse_weights_break_the_interval():
     assert not inside(textbook.sandwich(dense, found.indices, printed), 8, 24)
 
 
-@pytest.mark.parametrize("structure", ["gaussian", "near duplicates", "counts"])
+@pytest.mark.parametrize("structure", ["gaussian", "near duplicates", "counts", "multiples", "one-hot"])
 def test_bss_equals_the_plain_loop_over_many_epochs(structure):
     # l = 40: several decompositions of A, lifted eigenvalues and scans beyond the first block.
     X = make_matrix(structure, 40, 400, 1)

@@ -35,7 +35,7 @@ eigenvalues of the old A; those few are lifted out of its way and the lift is pa
 correction, so the diagonal that is inverted stays positive.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
 import numpy as np
@@ -150,6 +150,9 @@ class _LowerBarrier:
 class _Upper(Protocol):
     """What keeps the chosen rows from growing too large."""
 
+    ignores_length: bool
+    """Whether the score of c v is c^2 times the score of v."""
+
     def rebase(self, lam: Array) -> None: ...
     def advance(self, tau: int, W: Array) -> None: ...
     def score(self, C: Array, index: Index) -> Array: ...
@@ -158,6 +161,8 @@ class _Upper(Protocol):
 
 class _UpperBarrier:
     """U_tau = delta_U (tau + sqrt(r l)), and the scores of rows against it."""
+
+    ignores_length = True
 
     def __init__(self, ell: int, r: int) -> None:
         ratio = np.sqrt(ell / r)
@@ -185,6 +190,8 @@ class _UpperBarrier:
 class _ResidualBudget:
     """The Frobenius side of the dual-set method: a fixed price for every row."""
 
+    ignores_length = False
+
     def __init__(self, residual2: Array, ell: int, r: int) -> None:
         total = float(residual2.sum())
         share = residual2 / total if total > 0.0 else np.zeros_like(residual2)
@@ -204,65 +211,115 @@ class _ResidualBudget:
 
 
 class _Candidates:
-    """Rows in norm order, looked at block by block in the eigenbasis of the current epoch."""
+    """Rows in norm order, looked at block by block in the eigenbasis of the current epoch.
 
-    def __init__(self, V: RightVectors) -> None:
+    A position counts from the longest row to the shortest. With `grouped`, of rows that are multiples of
+    each other only the longest free one is looked at: the test does not depend on length, so the
+    others pass it or fail it with their leader.
+    """
+
+    def __init__(self, V: RightVectors, grouped: bool) -> None:
         self._V = V
-        self._free = norm_order(V.norms2)
-        self._taken = np.zeros(V.shape[0], dtype=bool)
-        self.rebase(None)
+        self.order = norm_order(V.norms2)
+        self._taken = np.zeros(len(self.order), dtype=bool)
+        self._next = _next_parallel(V, self.order) if grouped else np.full(len(self.order), -1)
+        self._leads = np.ones(len(self.order), dtype=bool)
+        self._leads[self._next[self._next >= 0]] = False
 
-    def rebase(self, Q: Array | None) -> None:
+    def rebase(self, Q: Array) -> None:
         """Use the columns of Q as coordinates, and drop the rows taken meanwhile from the scan."""
-        self._rotated = self._V if Q is None else self._V.rotated(Q)
-        self._free = self._free[~self._taken[self._free]]
+        self._rotated = self._V.rotated(Q)
+        self._leaders = np.flatnonzero(self._leads)
+        self._promoted: list[int] = []
         self._cache: list[Array] = []
         self._cached = 0
 
-    def take(self, index: int) -> None:
-        self._taken[index] = True
+    def take(self, position: int) -> None:
+        """Mark a row as taken; the next one parallel to it takes its place in the scan."""
+        self._taken[position] = True
+        if self._leads[position]:
+            self._leads[position] = False
+            if self._next[position] >= 0:
+                self._leads[self._next[position]] = True
+                self._promoted.append(int(self._next[position]))
 
     def first_allowed(self, lower: _LowerBarrier, upper: _Upper) -> tuple[int, Array, float]:
-        """The row to take, its coordinates and its weight t."""
-        best = (-np.inf, 0, np.zeros(0), 0.0)
-        for again, index, C in self._scan():
-            low, up = lower.score(C), upper.score(C, index)
-            slack = np.where(self._taken[index] == again, low - up, -np.inf)
-            allowed = slack >= 0.0
-            i = int(allowed.argmax() if allowed.any() else slack.argmax())
-            if slack[i] > best[0]:
-                best = (slack[i], int(index[i]), C[i], 2.0 / (up[i] + low[i]))
-            if allowed[i]:
+        """Position, coordinates and weight t of the row to take."""
+        found, slack = self._first(self._free_blocks(), lower, upper)
+        if slack < 0.0:
+            again = np.flatnonzero(self._taken)
+            repeated, slack_again = self._first([(again, self._coordinates(again))], lower, upper)
+            # In exact arithmetic some row always qualifies; rounding leaves the nearest one.
+            found = repeated if slack_again > slack else found
+        return found
+
+    def _first(
+        self, blocks: Iterable[tuple[Index, Array]], lower: _LowerBarrier, upper: _Upper
+    ) -> tuple[tuple[int, Array, float], float]:
+        """The first allowed row with its slack lower - upper, or the row with the largest slack."""
+        best, best_slack = (len(self.order), np.zeros(0), 0.0), -np.inf
+        for positions, C in blocks:
+            if best_slack >= 0.0 and positions[0] > best[0]:
                 break
-        # In exact arithmetic some row always qualifies; rounding leaves the nearest one.
-        return best[1:]
+            low, up = lower.score(C), upper.score(C, self.order[positions])
+            slack = low - up
+            allowed = np.flatnonzero(slack >= 0.0)
+            i = int(allowed[positions[allowed].argmin()]) if len(allowed) else int(slack.argmax())
+            better = positions[i] < best[0] if len(allowed) and best_slack >= 0.0 else slack[i] > best_slack
+            if better:
+                best, best_slack = (int(positions[i]), C[i], 2.0 / (up[i] + low[i])), float(slack[i])
+        return best, best_slack
 
-    def _scan(self) -> Iterator[tuple[bool, Index, Array]]:
-        """Free rows in norm order, then those taken before."""
+    def _free_blocks(self) -> Iterator[tuple[Index, Array]]:
+        """Rows that became leaders in this epoch, then those that were at its start, in norm order."""
+        promoted = [position for position in self._promoted if not self._taken[position]]
+        if promoted:
+            yield np.sort(promoted), self._coordinates(np.sort(promoted))
         start, width, block = 0, _FIRST_BLOCK, 0
-        while start < len(self._free):
-            index = self._free[start : start + width]
-            yield False, index, self._coordinates(block, index)
+        while start < len(self._leaders):
+            positions = self._leaders[start : start + width]
+            C = self._cached_coordinates(block, positions)
+            free = ~self._taken[positions]
+            if free.all():
+                yield positions, C
+            elif free.any():
+                yield positions[free], C[free]
             start, width, block = start + width, min(2 * width, _LARGEST_BLOCK), block + 1
-        again = np.flatnonzero(self._taken)
-        again = again[np.argsort(-np.round(self._V.norms2[again], _NORM_DIGITS), kind="stable")]
-        yield True, again, self._rotated.take(again)
 
-    def _coordinates(self, block: int, index: Index) -> Array:
+    def _cached_coordinates(self, block: int, positions: Index) -> Array:
         if block < len(self._cache):
             return self._cache[block]
-        C = self._rotated.take(index)
-        if block == len(self._cache) and self._cached + C.size <= _CACHE_ENTRIES:
+        C = self._coordinates(positions)
+        if self._cached + C.size <= _CACHE_ENTRIES:
             self._cache.append(C)
             self._cached += C.size
         return C
+
+    def _coordinates(self, positions: Index) -> Array:
+        return self._rotated.take(self.order[positions])
+
+
+def _next_parallel(V: RightVectors, order: Index) -> Index:
+    """For each position the next one whose row is a multiple of the same vector, or -1.
+
+    Rows are parallel when three random projections of their directions agree to nine digits.
+    """
+    G = np.random.default_rng(0).standard_normal((V.shape[1], 3))
+    H = (V.features @ (G if V.T is None else V.T @ G))[order] / np.sqrt(V.norms2[order])[:, None]
+    digits = np.round(H * np.sign(H[:, :1]) * 1e9).astype(np.int64).astype(np.uint64)
+    key = digits @ np.array([1, 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], dtype=np.uint64)
+    by_key = np.argsort(key, kind="stable")
+    same = key[by_key[1:]] == key[by_key[:-1]]
+    following = np.full(len(order), -1)
+    following[by_key[:-1][same]] = by_key[1:][same]
+    return following
 
 
 def _sparsify(V: RightVectors, r: int, upper: _Upper, progress: Progress | None) -> Selection:
     ell = V.shape[1]
     epoch = int(np.clip(ell // 6, 8, 32))
     lower = _LowerBarrier(ell, r)
-    candidates = _Candidates(V)
+    candidates = _Candidates(V, grouped=upper.ignores_length)
     A = np.zeros((ell, ell))
     chosen = np.empty(r, dtype=np.intp)
     t = np.empty(r)
@@ -281,7 +338,7 @@ def _sparsify(V: RightVectors, r: int, upper: _Upper, progress: Progress | None)
             lower.add(c, t[tau])
             upper.add(c, t[tau])
             candidates.take(i)
-            chosen[tau] = i
+            chosen[tau] = candidates.order[i]
             W[:, k] = np.sqrt(t[tau]) * c
             if k == epoch - 1:
                 A = (Q * lam) @ Q.T + (Q @ W) @ (Q @ W).T
