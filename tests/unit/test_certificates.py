@@ -131,7 +131,23 @@ def test_a_tampered_certificate_does_not_verify(X, selector, field):
     assert not tampered(certificate.to_dict(), field).verify(X)
 
 
-def test_claims_cannot_be_forged(X):
+@pytest.mark.parametrize("field", ["eigenvalues", "singular_values", "energy_kept"])
+def test_nan_does_not_verify(X, field):
+    values = BSSSelector(30).fit(X).certificate_.to_dict()
+    if field == "energy_kept":
+        values[field] = np.nan
+    else:
+        values[field][1] = np.nan
+    assert not rarefy.Certificate.from_dict(values).verify(X)
+
+
+def test_a_promise_of_no_distortion_is_checked(X):
+    certificate = replace(BSSSelector(30).fit(X).certificate_, method="all")
+    assert certificate.distortion_bound == 0.0
+    assert not certificate.verify(X)
+
+
+def test_claims_are_derived_again_when_read(X):
     certificate = BSSSelector(30).fit(X).certificate_
     values = certificate.to_dict() | {"margin_floor": 0.99, "distortion": 0.01, "kind": "none", "radius_ratio": 1.0}
     again = rarefy.Certificate.from_dict(values)

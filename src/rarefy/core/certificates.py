@@ -235,7 +235,7 @@ class Certificate:
             (found.residual_ratio or 0.0, self.residual_ratio or 0.0),
             *((a / top, b / top) for a, b in zip(found.singular_values, self.singular_values, strict=True)),
         ]
-        difference = max(abs(a - b) for a, b in pairs)
+        difference = float(np.max([abs(a - b) for a, b in pairs]))  # NaN if any is
         same_ranks = (found.rank, found.numerical_rank) == (self.rank, self.numerical_rank)
         bounded = (
             self.failure_probability is not None or found.distortion <= (self.distortion_bound or np.inf) + allowed

@@ -6,7 +6,13 @@ import numpy as np
 from matplotlib.figure import Figure
 
 _INK, _ACCENT, _QUIET, _SECOND = "#22333b", "#c8553d", "#a8b5b2", "#2a7f8e"
-_COLOURS = {"BSS": _ACCENT, "BSS on support vectors": "#e09f3e", "leverage scores": _SECOND, "at random": _QUIET}
+_COLOURS = {
+    "BSS": _ACCENT,
+    "BSS on support vectors": "#e09f3e",
+    "leverage scores": _SECOND,
+    "most frequent": "#6a4c93",
+    "at random": _QUIET,
+}
 
 
 def weights(words, title):
@@ -57,7 +63,7 @@ def error_against_features(sizes, curves, error_all):
     axes.set_xticks(sizes, [str(size) for size in sizes])
     axes.minorticks_off()
     axes.set_ylim(bottom=0)
-    axes.legend(frameon=False)
+    axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return _svg(figure)
 
 
