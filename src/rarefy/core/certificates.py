@@ -237,9 +237,8 @@ class Certificate:
         ]
         difference = float(np.max([abs(a - b) for a, b in pairs]))  # NaN if any is
         same_ranks = (found.rank, found.numerical_rank) == (self.rank, self.numerical_rank)
-        bounded = (
-            self.failure_probability is not None or found.distortion <= (self.distortion_bound or np.inf) + allowed
-        )
+        bound = self.distortion_bound if self.failure_probability is None else None
+        bounded = bound is None or found.distortion <= bound + allowed
         agrees = bool(same_ranks and bounded and difference <= allowed)
         return Verification(agrees, found.distortion, found.eigenvalues, found.rank, found.numerical_rank, difference)
 
