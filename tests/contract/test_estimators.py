@@ -18,7 +18,16 @@ from sklearn.utils.estimator_checks import check_estimator, estimator_checks_gen
 
 import rarefy.selection
 from rarefy.exceptions import DegenerateDataError, ParameterError, RarefyWarning
-from rarefy.selection import BSSSelector, LeverageScoreSelector, SupportVectorSelector
+from rarefy.selection import (
+    BSSSelector,
+    InformationGainSelector,
+    LeverageScoreSelector,
+    LPSVMSelector,
+    RandomSelector,
+    ReliefSelector,
+    RRQRSelector,
+    SupportVectorSelector,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::rarefy.exceptions.TruncatedRankWarning")
 
@@ -33,7 +42,19 @@ INSTANCES = [
     SupportVectorSelector(BSSSelector()),
     SupportVectorSelector(LeverageScoreSelector(20, random_state=0), LinearSVC(C=10), refit="all"),
 ]
-FIRST = {type(e): e for e in reversed(INSTANCES)}.values()
+PLAIN = [
+    RRQRSelector(),
+    RRQRSelector(20, past_rank="continue"),
+    RandomSelector(),
+    RandomSelector(0.2, random_state=1),
+    InformationGainSelector(),
+    InformationGainSelector(7),
+    ReliefSelector(),
+    ReliefSelector(7, n_neighbors=3),
+    LPSVMSelector(),
+    LPSVMSelector(C=0.3),
+]
+FIRST = list({type(e): e for e in reversed(INSTANCES + PLAIN)}.values())
 SPECTRAL = [e for e in INSTANCES if not isinstance(e, SupportVectorSelector)]
 
 
@@ -42,6 +63,8 @@ def name(estimator):
 
 
 instances = pytest.mark.parametrize("estimator", INSTANCES, ids=name)
+everyone = pytest.mark.parametrize("estimator", INSTANCES + PLAIN, ids=name)
+plain = pytest.mark.parametrize("estimator", PLAIN, ids=name)
 spectral = pytest.mark.parametrize("estimator", SPECTRAL, ids=name)
 
 
@@ -60,7 +83,7 @@ def test_every_public_estimator_is_listed_here():
         for _, cls in inspect.getmembers(importlib.import_module(module), inspect.isclass)
         if issubclass(cls, BaseEstimator)
     }
-    assert public == {type(e) for e in INSTANCES}
+    assert public == {type(e) for e in INSTANCES + PLAIN}
 
 
 @pytest.mark.parametrize(
@@ -78,7 +101,7 @@ def test_check_estimator_as_a_user_would_call_it():
         check_estimator(clone(estimator))
 
 
-@instances
+@everyone
 def test_fit_changes_no_parameter_and_repeats_itself(estimator, data):
     estimator = clone(estimator)
     before = {k: repr(v) for k, v in estimator.get_params().items()}
@@ -112,6 +135,23 @@ def test_all_containers_give_the_same_selection(estimator, data, convert):
     assert found.certificate_.verify(converted)
 
 
+@plain
+@pytest.mark.parametrize("convert", [sp.csr_array, sp.csc_matrix, pd.DataFrame, pl.DataFrame, np.asfortranarray])
+def test_plain_selectors_take_all_containers_and_keep_columns_as_they_are(estimator, data, convert):
+    X, y = data
+    estimator = clone(estimator).set_params(**_seeded(estimator))
+    expected = clone(estimator).fit(X, y)
+    if convert in (pd.DataFrame, pl.DataFrame):
+        converted = convert(X, **{"columns" if convert is pd.DataFrame else "schema": [f"w{i}" for i in range(60)]})
+    else:
+        converted = convert(X)
+    found = clone(estimator).fit(converted, y)
+    np.testing.assert_array_equal(found.selected_, expected.selected_)
+    assert len(set(found.selected_)) == len(found.selected_) == found.support_.sum()
+    out = found.transform(converted)
+    np.testing.assert_array_equal(out.toarray() if sp.issparse(out) else out, X[:, found.support_])
+
+
 def _seeded(estimator):
     return {k: 0 for k in estimator.get_params() if k.endswith("random_state")}
 
@@ -131,7 +171,7 @@ def test_transform_is_XR_in_column_order_and_can_be_undone(estimator, data):
     assert set(fitted.selected_) == set(np.flatnonzero(fitted.support_))
 
 
-@instances
+@everyone
 def test_float32_is_kept_and_names_come_out(estimator, data):
     X, y = data
     frame = pd.DataFrame(X, columns=[f"word {i}" for i in range(60)])
@@ -167,18 +207,20 @@ def test_bad_input_is_refused_and_leaves_no_trace(estimator, data):
         clone(estimator).fit(np.zeros_like(X), y)
 
 
-@instances
+@everyone
 def test_pickles(estimator, data):
     fitted = clone(estimator).fit(*data)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).transform(data[0]), fitted.transform(data[0]))
 
 
-@spectral
+@pytest.mark.parametrize(
+    "estimator", [e for e in FIRST if "n_features_to_select" in e.get_params(deep=False)], ids=name
+)
 @pytest.mark.parametrize("bad", [0, -1, 1.5, 0.0, "all", True])
 def test_impossible_budgets_are_explained(estimator, data, bad):
     owner = type(estimator).__name__
     with pytest.raises(ParameterError, match=f"n_features_to_select of {owner} must be .* got {bad!r}"):
-        clone(estimator).set_params(n_features_to_select=bad).fit(data[0])
+        clone(estimator).set_params(n_features_to_select=bad).fit(*data)
 
 
 @pytest.mark.parametrize(
@@ -191,6 +233,9 @@ def test_impossible_budgets_are_explained(estimator, data, bad):
         (LeverageScoreSelector(10, sampling="x"), "sampling of LeverageScoreSelector must be one of"),
         (LeverageScoreSelector(10, failure_probability=1), r"must be a number in \(0, 1\); got 1"),
         (SupportVectorSelector(BSSSelector(), refit="none"), "refit of SupportVectorSelector"),
+        (RRQRSelector(past_rank="go"), "past_rank of RRQRSelector must be one of 'stop', 'continue'; got 'go'"),
+        (ReliefSelector(n_neighbors=0), "n_neighbors of ReliefSelector must be"),
+        (LPSVMSelector(C=0), "C of LPSVMSelector must be a positive number; got 0"),
     ],
 )
 def test_bad_parameters_are_explained(estimator, message, data):

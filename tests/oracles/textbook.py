@@ -126,3 +126,49 @@ def svm_dual(K, y, C=np.inf):
     )
     alpha = np.clip(found.x, 0, C)
     return alpha, alpha.sum() - 0.5 * alpha @ H @ alpha
+
+
+def information_gain(X, y):
+    """Presence and absence counted in loops."""
+    from math import log2
+
+    def entropy(labels):
+        shares = [labels.count(c) / len(labels) for c in set(labels)]
+        return -sum(p * log2(p) for p in shares)
+
+    y = list(y)
+    gains = []
+    for column in np.asarray(X).T:
+        parts = [[c for c, v in zip(y, column, strict=True) if (v != 0) == present] for present in (True, False)]
+        gains.append(entropy(y) - sum(len(p) / len(y) * entropy(p) for p in parts if p))
+    return np.array(gains)
+
+
+def relief(X, y, k=1):
+    """ReliefF in loops: k hits, k misses of every other class weighted by its share."""
+    X, y = np.asarray(X, dtype=float), np.asarray(y)
+    spread = X.max(axis=0) - X.min(axis=0)
+    X = X / np.where(spread > 0, spread, 1)
+    scores = np.zeros(X.shape[1])
+    for i in range(len(y)):
+        distance = np.sqrt(((X - X[i]) ** 2).sum(axis=1))
+        for c in np.unique(y):
+            others = [j for j in range(len(y)) if y[j] == c and j != i]
+            near = sorted(others, key=lambda j: distance[j])[:k]
+            if not near:
+                continue
+            weight = -1.0 if c == y[i] else np.mean(y == c) / (1 - np.mean(y == y[i]))
+            scores += weight * np.mean([np.abs(X[i] - X[j]) for j in near], axis=0) / len(y)
+    return scores
+
+
+def l1_svm(X, y, C):
+    """The linear program of the 1-norm SVM, solved by HiGHS; returns the optimum."""
+    from scipy.optimize import linprog
+
+    n, d = X.shape
+    cost = np.concatenate([np.ones(2 * d), [0.0], np.full(n, C)])
+    B = X * y[:, None]
+    A = -np.hstack([B, -B, -y[:, None], np.eye(n)])
+    bounds = [(0, None)] * (2 * d) + [(None, None)] + [(0, None)] * n
+    return linprog(cost, A_ub=A, b_ub=-np.ones(n), bounds=bounds, method="highs").fun

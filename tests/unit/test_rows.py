@@ -79,6 +79,15 @@ def test_blocks_cover_all_rows_in_order(form, A):
     np.testing.assert_allclose(streamed_gram(form, T), (A @ T).T @ (A @ T), rtol=1e-12)
 
 
+def test_no_rows_at_all(form):
+    none = form.subset(np.array([], dtype=np.intp))
+    assert none.shape == (0, 5)
+    np.testing.assert_array_equal(none.gram(), np.zeros((5, 5)))
+    assert (none @ np.ones(5)).shape == (0,)
+    np.testing.assert_array_equal(none.T @ np.ones(0), np.zeros(5))
+    np.testing.assert_array_equal(none.sketch(np.ones((2, 0))), np.zeros((2, 5)))
+
+
 def test_as_rows_widens_integers_and_booleans(A):
     counts = np.full((300, 2), 1, dtype=np.int8)
     for X in (counts, counts.astype(bool), sp.csr_array(counts), sp.csr_array(counts.astype(bool))):

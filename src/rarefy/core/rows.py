@@ -85,7 +85,10 @@ class DenseRows:
     def __matmul__(self, v: Array) -> Array:
         if self._A.dtype == np.float64:
             return self._A @ v
-        return np.concatenate([block @ v for _, block in self.blocks()])
+        product = np.empty((self.shape[0], *v.shape[1:]))
+        for rows, block in self.blocks():
+            product[rows] = block @ v
+        return product
 
     def gram(self, w: Array | None = None) -> Array:
         if w is None and self._A.dtype == np.float64:
@@ -98,7 +101,10 @@ class DenseRows:
     def sketch(self, G: Array) -> Array:
         if self._A.dtype == np.float64:
             return G @ self._A
-        return np.add.reduce([G[:, rows] @ block for rows, block in self.blocks()])
+        total = np.zeros((len(G), self.shape[1]))
+        for rows, block in self.blocks():
+            total += G[:, rows] @ block
+        return total
 
     def take(self, index: Index, T: Array | None = None) -> Array:
         block = self._A[index].astype(np.float64, copy=False)

@@ -1,15 +1,22 @@
 """How many threads a matrix of a given size is worth."""
 
 from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from typing import Any
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 _WORTH_IT = 512
 """Factorisations of smaller matrices gain nothing from a second BLAS thread, and when another process
 holds a core the threads wait for each other at every one of their many small steps."""
 
 
+@cache
+def _controller() -> Any:
+    """Found once: looking for BLAS libraries takes milliseconds, numpy's and scipy's are loaded by now."""
+    return ThreadpoolController()
+
+
 def threads_for(k: int) -> AbstractContextManager[Any]:
     """One BLAS thread for factorisations of k x k matrices unless k is large."""
-    return nullcontext() if k >= _WORTH_IT else threadpool_limits(limits=1, user_api="blas")
+    return nullcontext() if k >= _WORTH_IT else _controller().limit(limits=1, user_api="blas")

@@ -1,7 +1,21 @@
 """Selectors of input features."""
 
 from rarefy.selection._bss import BSSSelector
+from rarefy.selection._information_gain import InformationGainSelector
 from rarefy.selection._leverage import LeverageScoreSelector
+from rarefy.selection._lpsvm import LPSVMSelector
+from rarefy.selection._random import RandomSelector
+from rarefy.selection._relief import ReliefSelector
+from rarefy.selection._rrqr import RRQRSelector
 from rarefy.selection._support_vectors import SupportVectorSelector
 
-__all__ = ["BSSSelector", "LeverageScoreSelector", "SupportVectorSelector"]
+__all__ = [
+    "BSSSelector",
+    "InformationGainSelector",
+    "LPSVMSelector",
+    "LeverageScoreSelector",
+    "RRQRSelector",
+    "RandomSelector",
+    "ReliefSelector",
+    "SupportVectorSelector",
+]

@@ -57,6 +57,25 @@ def _columns_in_use(X):
     return np.flatnonzero(X.any(axis=0))
 
 
+class PlainSelector(SelectorMixin, BaseEstimator):
+    """A selector that keeps columns as they are; `fit` ends with `return self._store(indices)`."""
+
+    def _store(self, selected):
+        self.selected_ = selected
+        self.support_ = np.zeros(self.n_features_in_, dtype=bool)
+        self.support_[selected] = True
+        return self
+
+    def _get_support_mask(self):
+        check_is_fitted(self)
+        return self.support_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
 class WeightedSelector(SelectorMixin, BaseEstimator, ABC):
     """A selector whose `transform` also rescales: it returns X R, unless `rescale=False`.
 

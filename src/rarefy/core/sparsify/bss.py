@@ -27,8 +27,8 @@ with the largest norm is taken again and its weights add up.
 
 *Cost.* Scoring all rows at every step costs 4 d l^2 flops a step. Here only the first qualifying row
 in norm order is looked for, and the inverses are never formed: every `epoch` steps A is
-decomposed as Q diag(lam) Q^T, and between two decompositions A = Q (diag(lam) + W W^T) Q^T with one
-column of W a step, so that both inverses act through a small matrix (Woodbury). A step costs about
+decomposed, and between two decompositions A = diag(lam) + W W^T in the basis of its eigenvectors,
+with one column of W a step, so that both inverses act through a small matrix (Woodbury). A step costs about
 8 l k^2 flops for the two small matrices and 8 l k for each row that is looked at, with k <= epoch;
 a decomposition costs about 9 l^3 and is shared by `epoch` steps. The lower barrier can overtake
 eigenvalues of the old A; those few are lifted out of its way and the lift is part of the low-rank
@@ -36,7 +36,7 @@ correction, so the diagonal that is inverted stays positive.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -46,8 +46,10 @@ from rarefy.core.spectrum import RightVectors
 from rarefy.core.threads import threads_for
 
 Progress = Callable[[int, int], None]
+Forms = tuple[Array, Array]
+"""c^T M^-1 c and c^T M^-2 c for every row c of a block."""
 
-_FIRST_BLOCK, _LARGEST_BLOCK = 64, 2048
+_FIRST_BLOCK, _LARGEST_BLOCK = 48, 2048
 _CACHE_ENTRIES = 1 << 23
 """Coordinates kept between the steps of one epoch: 64 MB."""
 
@@ -105,8 +107,7 @@ class _Resolvent:
         self._H = self._DinvZ @ np.linalg.inv(S)
         self.trace = float(self._Dinv.sum() - np.vdot(self._H, self._DinvZ))
 
-    def forms(self, C: Array) -> tuple[Array, Array]:
-        """c^T M^-1 c and c^T M^-2 c for every row c of C."""
+    def forms(self, C: Array) -> Forms:
         Y = C * self._Dinv
         Y -= (C @ self._DinvZ) @ self._H.T
         return np.einsum("ij,ij->i", C, Y), np.einsum("ij,ij->i", Y, Y)
@@ -123,27 +124,25 @@ class _LowerBarrier:
         """Take lam as the spectrum of A; no L' of this epoch may come within 1 of it."""
         clear = tau + epoch - self._offset + 1.0
         low = np.flatnonzero(lam < clear)
-        lift = clear - lam[low]
-        self._lam = lam.copy()
-        self._lam[low] = clear
-        self._lifted = np.zeros((len(lam), len(low)))
-        self._lifted[low, np.arange(len(low))] = 1.0
-        self._lift = lift
+        self._lam = np.maximum(lam, clear)
+        self._Z = np.zeros((len(lam), len(low) + epoch))
+        self._Z[low, np.arange(len(low))] = 1.0
+        self._J = np.append(lam[low] - clear, np.ones(epoch))
+        self._lifted = len(low)
 
     def advance(self, tau: int, W: Array) -> None:
         """Move from L_tau to L'."""
-        Z = np.hstack([self._lifted, W])
-        J = np.concatenate([-self._lift, np.ones(W.shape[1])])
-        self._resolvent = _Resolvent(self._lam - (tau + 1 - self._offset), Z, J)
+        used = self._lifted + W.shape[1]
+        self._Z[:, self._lifted : used] = W
+        self._resolvent = _Resolvent(self._lam - (tau + 1 - self._offset), self._Z[:, :used], self._J[:used])
         self._gain = 1.0 / (self._resolvent.trace - self._potential)
 
-    def score(self, C: Array) -> Array:
+    def score(self, C: Array, index: Index) -> tuple[Array, Forms]:
         first, second = self._resolvent.forms(C)
-        return second * self._gain - first
+        return second * self._gain - first, (first, second)
 
-    def add(self, c: Array, t: float) -> None:
+    def add(self, t: float, first: float, second: float) -> None:
         """Phi(L', A + t c c^T), which is the next step's Phi(L, A)."""
-        (first,), (second,) = self._resolvent.forms(c[None])
         self._potential = self._resolvent.trace - t * second / (1.0 + t * first)
 
 
@@ -155,8 +154,8 @@ class _Upper(Protocol):
 
     def rebase(self, lam: Array) -> None: ...
     def advance(self, tau: int, W: Array) -> None: ...
-    def score(self, C: Array, index: Index) -> Array: ...
-    def add(self, c: Array, t: float) -> None: ...
+    def score(self, C: Array, index: Index) -> tuple[Array, Forms]: ...
+    def add(self, t: float, first: float, second: float) -> None: ...
 
 
 class _UpperBarrier:
@@ -178,12 +177,11 @@ class _UpperBarrier:
         self._resolvent = _Resolvent(U - self._lam, W, -np.ones(W.shape[1]))
         self._gain = 1.0 / (self._potential - self._resolvent.trace)
 
-    def score(self, C: Array, index: Index) -> Array:
+    def score(self, C: Array, index: Index) -> tuple[Array, Forms]:
         first, second = self._resolvent.forms(C)
-        return second * self._gain + first
+        return second * self._gain + first, (first, second)
 
-    def add(self, c: Array, t: float) -> None:
-        (first,), (second,) = self._resolvent.forms(c[None])
+    def add(self, t: float, first: float, second: float) -> None:
         self._potential = self._resolvent.trace + t * second / (1.0 - t * first)
 
 
@@ -203,11 +201,23 @@ class _ResidualBudget:
     def advance(self, tau: int, W: Array) -> None:
         """Prices do not depend on the step."""
 
-    def score(self, C: Array, index: Index) -> Array:
-        return self._price[index]
+    def score(self, C: Array, index: Index) -> tuple[Array, Forms]:
+        price = self._price[index]
+        return price, (price, price)
 
-    def add(self, c: Array, t: float) -> None:
+    def add(self, t: float, first: float, second: float) -> None:
         """Prices do not depend on what was taken."""
+
+
+class _Choice(NamedTuple):
+    """A row: its position, slack lower - upper, coordinates, weight and quadratic forms."""
+
+    position: int
+    slack: float
+    c: Array = np.zeros(0)
+    t: float = 0.0
+    lower_forms: tuple[float, float] = (0.0, 0.0)
+    upper_forms: tuple[float, float] = (0.0, 0.0)
 
 
 class _Candidates:
@@ -227,8 +237,8 @@ class _Candidates:
         self._leads[self._next[self._next >= 0]] = False
 
     def rebase(self, Q: Array) -> None:
-        """Use the columns of Q as coordinates, and drop the rows taken meanwhile from the scan."""
-        self._rotated = self._V.rotated(Q)
+        """Rotate the coordinates by Q, and drop the rows taken meanwhile from the scan."""
+        self._V = self._V.rotated(Q)
         self._leaders = np.flatnonzero(self._leads)
         self._promoted: list[int] = []
         self._cache: list[Array] = []
@@ -243,32 +253,33 @@ class _Candidates:
                 self._leads[self._next[position]] = True
                 self._promoted.append(int(self._next[position]))
 
-    def first_allowed(self, lower: _LowerBarrier, upper: _Upper) -> tuple[int, Array, float]:
-        """Position, coordinates and weight t of the row to take."""
-        found, slack = self._first(self._free_blocks(), lower, upper)
-        if slack < 0.0:
+    def first_allowed(self, lower: _LowerBarrier, upper: _Upper) -> "_Choice":
+        """The row to take."""
+        found = self._first(self._free_blocks(), lower, upper)
+        if found.slack < 0.0:
             again = np.flatnonzero(self._taken)
-            repeated, slack_again = self._first([(again, self._coordinates(again))], lower, upper)
+            repeated = self._first([(again, self._coordinates(again))], lower, upper)
             # In exact arithmetic some row always qualifies; rounding leaves the nearest one.
-            found = repeated if slack_again > slack else found
+            found = repeated if repeated.slack > found.slack else found
         return found
 
-    def _first(
-        self, blocks: Iterable[tuple[Index, Array]], lower: _LowerBarrier, upper: _Upper
-    ) -> tuple[tuple[int, Array, float], float]:
-        """The first allowed row with its slack lower - upper, or the row with the largest slack."""
-        best, best_slack = (len(self.order), np.zeros(0), 0.0), -np.inf
+    def _first(self, blocks: Iterable[tuple[Index, Array]], lower: _LowerBarrier, upper: _Upper) -> "_Choice":
+        """The first allowed row, or the one with the largest slack."""
+        best = _Choice(len(self.order), -np.inf)
         for positions, C in blocks:
-            if best_slack >= 0.0 and positions[0] > best[0]:
+            if best.slack >= 0.0 and positions[0] > best.position:
                 break
-            low, up = lower.score(C), upper.score(C, self.order[positions])
+            index = self.order[positions]
+            low, low_forms = lower.score(C, index)
+            up, up_forms = upper.score(C, index)
             slack = low - up
             allowed = np.flatnonzero(slack >= 0.0)
-            i = int(allowed[positions[allowed].argmin()]) if len(allowed) else int(slack.argmax())
-            better = positions[i] < best[0] if len(allowed) and best_slack >= 0.0 else slack[i] > best_slack
+            i = allowed[positions[allowed].argmin()] if len(allowed) else slack.argmax()
+            better = positions[i] < best.position if len(allowed) and best.slack >= 0.0 else slack[i] > best.slack
             if better:
-                best, best_slack = (int(positions[i]), C[i], 2.0 / (up[i] + low[i])), float(slack[i])
-        return best, best_slack
+                forms = [(first[i], second[i]) for first, second in (low_forms, up_forms)]
+                best = _Choice(int(positions[i]), slack[i], C[i], 2.0 / (up[i] + low[i]), *forms)
+        return best
 
     def _free_blocks(self) -> Iterator[tuple[Index, Array]]:
         """Rows that became leaders in this epoch, then those that were at its start, in norm order."""
@@ -296,7 +307,7 @@ class _Candidates:
         return C
 
     def _coordinates(self, positions: Index) -> Array:
-        return self._rotated.take(self.order[positions])
+        return self._V.take(self.order[positions])
 
 
 def _next_parallel(V: RightVectors, order: Index) -> Index:
@@ -320,28 +331,24 @@ def _sparsify(V: RightVectors, r: int, upper: _Upper, progress: Progress | None)
     epoch = int(np.clip(ell // 6, 8, 32))
     lower = _LowerBarrier(ell, r)
     candidates = _Candidates(V, grouped=upper.ignores_length)
-    A = np.zeros((ell, ell))
-    chosen = np.empty(r, dtype=np.intp)
-    t = np.empty(r)
+    lam, W = np.zeros(ell), np.zeros((ell, epoch))
+    chosen, t = np.empty(r, dtype=np.intp), np.empty(r)
     with threads_for(0):  # blocks of rows and resolvents are small whatever l is
         for tau in range(r):
             k = tau % epoch
             if k == 0:
-                lam, Q = np.linalg.eigh(A) if tau else (np.zeros(ell), np.eye(ell))
-                W = np.empty((ell, epoch))
+                lam, Q = np.linalg.eigh(np.diag(lam) + W @ W.T)
                 lower.rebase(lam, tau, epoch)
                 upper.rebase(lam)
                 candidates.rebase(Q)
             lower.advance(tau, W[:, :k])
             upper.advance(tau, W[:, :k])
-            i, c, t[tau] = candidates.first_allowed(lower, upper)
-            lower.add(c, t[tau])
-            upper.add(c, t[tau])
-            candidates.take(i)
-            chosen[tau] = candidates.order[i]
-            W[:, k] = np.sqrt(t[tau]) * c
-            if k == epoch - 1:
-                A = (Q * lam) @ Q.T + (Q @ W) @ (Q @ W).T
+            row = candidates.first_allowed(lower, upper)
+            lower.add(row.t, *row.lower_forms)
+            upper.add(row.t, *row.upper_forms)
+            candidates.take(row.position)
+            chosen[tau], t[tau] = candidates.order[row.position], row.t
+            W[:, k] = np.sqrt(row.t) * row.c
             if progress is not None:
                 progress(tau + 1, r)
     return Selection.from_draws(chosen, t * (1.0 - np.sqrt(ell / r)) / r)

@@ -1,0 +1,130 @@
+"""Selection by nearest hit and nearest miss."""
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from rarefy.exceptions import DegenerateDataError
+from rarefy.selection._base import PlainSelector, feature_budget, optional_count
+
+_CHUNK_ENTRIES = 1 << 21
+
+
+class ReliefSelector(PlainSelector):
+    """Keep the features that differ between near neighbours of different classes.
+
+    For every row the nearest rows of its own class (hits) and of each other class (misses) are found,
+    in Euclidean distance with every feature divided by its range. A feature gains by how much it
+    differs from the misses and loses by how much it differs from the hits.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None, default=None
+        Number of features to keep, or a fraction of them; None keeps half.
+    n_neighbors : int, default=1
+        Number of hits, and of misses per class; 1 is Relief, more is ReliefF.
+
+    Attributes
+    ----------
+    scores_ : ndarray of shape (n_features,)
+        Mean difference from misses less mean difference from hits, in units of the feature's range.
+    support_ : ndarray of shape (n_features,), bool
+        Mask of the kept features.
+    selected_ : ndarray of shape (n_selected,)
+        Kept features from the highest score to the lowest; equal scores keep the order of the columns.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, when X has names that are all strings.
+
+    References
+    ----------
+    [KiraRendell1992], [Kononenko1994]
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarefy.selection import ReliefSelector
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 2, 60)
+    >>> X = rng.standard_normal((60, 8))
+    >>> X[:, 5] += 3 * y
+    >>> ReliefSelector(1).fit(X, y).selected_.tolist()
+    [5]
+    """
+
+    def __init__(self, n_features_to_select=None, *, n_neighbors=1):
+        self.n_features_to_select = n_features_to_select
+        self.n_neighbors = n_neighbors
+
+    def fit(self, X, y):
+        """Score the features.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The data; sparse input is never made dense.
+        y : array-like of shape (n_samples,)
+            Class labels of any type.
+
+        Returns
+        -------
+        self : object
+            The fitted selector.
+        """
+        owner = type(self).__name__
+        optional_count("n_neighbors", self.n_neighbors, owner)
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32))
+        check_classification_targets(y)
+        budget = feature_budget(self.n_features_to_select, X.shape[1], owner)
+        classes, label = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise DegenerateDataError(f"{owner} needs at least two classes; y has one class.")
+        unit = _in_units_of_range(X)
+        self.scores_ = _relief_scores(unit, label, self.n_neighbors)
+        return self._store(np.argsort(-self.scores_, kind="stable")[:budget])
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+def _in_units_of_range(X):
+    """X with every column divided by its range; a constant column stays as it is."""
+    spread = (X.max(axis=0) - X.min(axis=0)).toarray().ravel() if sp.issparse(X) else np.ptp(X, axis=0)
+    factor = 1.0 / np.where(spread > 0, spread, 1.0)
+    return (X @ sp.diags_array(factor)).tocsr() if sp.issparse(X) else X * factor
+
+
+def _relief_scores(X, label, k):
+    """Mean difference from the misses, classes weighted by their share, less that from the hits."""
+    n = len(label)
+    share = np.bincount(label) / n
+    scores = np.zeros(X.shape[1])
+    for c in range(len(share)):
+        others = np.flatnonzero(label == c)
+        found = NearestNeighbors(n_neighbors=min(k + 1, len(others))).fit(X[others])
+        for own in range(len(share)):
+            rows = np.flatnonzero(label == own)
+            if own == c and len(rows) < 2:
+                continue
+            near = found.kneighbors(
+                None if own == c else X[rows], min(k, len(others) - (own == c)), return_distance=False
+            )
+            weight = -1.0 if own == c else share[c] / (1.0 - share[own])
+            scores += weight / (n * near.shape[1]) * _sum_of_differences(X, rows, others[near])
+    return scores
+
+
+def _sum_of_differences(X, rows, near):
+    """Sum of |x_i - x_j| over rows i and their neighbours j, a chunk of rows at a time."""
+    total = np.zeros(X.shape[1])
+    step = max(1, _CHUNK_ENTRIES // X.shape[1])
+    for neighbour in near.T:
+        for start in range(0, len(rows), step):
+            part = slice(start, start + step)
+            total += np.asarray(abs(X[rows[part]] - X[neighbour[part]]).sum(axis=0)).ravel()
+    return total
