@@ -6,6 +6,7 @@ Every error is also one of Python's own, so `except ValueError` keeps working::
     └── RarefyError
         ├── ParameterError (ValueError)         a constructor or function argument is out of range
         ├── DegenerateDataError (ValueError)    the data leave nothing to select from
+        ├── MissingDataError (FileNotFoundError) a data set is not there, or another version of it
         └── MissingExtraError (ImportError)     an optional dependency is not installed
     UserWarning
     └── RarefyWarning
@@ -23,6 +24,10 @@ class ParameterError(RarefyError, ValueError):
 
 class DegenerateDataError(RarefyError, ValueError):
     """The data leave nothing to select from."""
+
+
+class MissingDataError(RarefyError, FileNotFoundError):
+    """A data set is not there, or another version of it."""
 
 
 class MissingExtraError(RarefyError, ImportError):

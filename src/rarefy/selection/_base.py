@@ -53,7 +53,8 @@ def draw_seed(random_state):
 def _columns_in_use(X):
     """Indices of the columns that are not zero throughout."""
     if sp.issparse(X):
-        return np.unique(X.nonzero()[1]).astype(np.intp)
+        X = X.tocsr()
+        return np.flatnonzero(np.bincount(X.indices[X.data != 0], minlength=X.shape[1]))
     return np.flatnonzero(X.any(axis=0))
 
 

@@ -39,6 +39,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rarefy.core.rows import Array, Index
 from rarefy.core.sparsify import Selection
@@ -51,7 +52,7 @@ Forms = tuple[Array, Array]
 
 _FIRST_BLOCK, _LARGEST_BLOCK = 48, 2048
 _CACHE_ENTRIES = 1 << 23
-"""Coordinates kept between the steps of one epoch: 64 MB."""
+"""Coordinates kept between steps: 64 MB."""
 
 _NORM_DIGITS = 12
 _ZERO_NORM2 = 1e-26
@@ -137,7 +138,7 @@ class _LowerBarrier:
         self._resolvent = _Resolvent(self._lam - (tau + 1 - self._offset), self._Z[:, :used], self._J[:used])
         self._gain = 1.0 / (self._resolvent.trace - self._potential)
 
-    def score(self, C: Array, index: Index) -> tuple[Array, Forms]:
+    def score(self, C: Array) -> tuple[Array, Forms]:
         first, second = self._resolvent.forms(C)
         return second * self._gain - first, (first, second)
 
@@ -220,6 +221,10 @@ class _Choice(NamedTuple):
     upper_forms: tuple[float, float] = (0.0, 0.0)
 
 
+_Block = tuple[Index, Array, NDArray[np.bool_]]
+"""Positions, coordinates, and which of the rows are still free."""
+
+
 class _Candidates:
     """Rows in norm order, looked at block by block in the eigenbasis of the current epoch.
 
@@ -235,76 +240,93 @@ class _Candidates:
         self._next = _next_parallel(V, self.order) if grouped else np.full(len(self.order), -1)
         self._leads = np.ones(len(self.order), dtype=bool)
         self._leads[self._next[self._next >= 0]] = False
+        self._leaders = np.flatnonzero(self._leads)
+        self._alive = np.ones(len(self._leaders), dtype=bool)
+        self._promoted: list[int] = []
+        self._width = _FIRST_BLOCK
+        self._C = np.zeros((0, V.shape[1]))  # coordinates of the first leaders, as far as they were needed
 
     def rebase(self, Q: Array) -> None:
         """Rotate the coordinates by Q, and drop the rows taken meanwhile from the scan."""
         self._V = self._V.rotated(Q)
+        known = len(self._C)
+        positions, C = self._leaders[:known][self._alive[:known]], self._C[self._alive[:known]] @ Q
+        fresh = np.array([p for p in self._promoted if self._leads[p] and known and p < self._leaders[known - 1]])
+        if len(fresh):
+            positions, C = np.append(positions, fresh), np.vstack([C, self._coordinates(fresh)])
+            C = C[np.argsort(positions)]
+        self._C = C
         self._leaders = np.flatnonzero(self._leads)
-        self._promoted: list[int] = []
-        self._cache: list[Array] = []
-        self._cached = 0
+        self._alive = np.ones(len(self._leaders), dtype=bool)
+        self._promoted = []
 
     def take(self, position: int) -> None:
         """Mark a row as taken; the next one parallel to it takes its place in the scan."""
         self._taken[position] = True
         if self._leads[position]:
             self._leads[position] = False
+            i = int(np.searchsorted(self._leaders, position))
+            if i < len(self._leaders) and self._leaders[i] == position:
+                self._alive[i] = False
+                # The next row will be found about as deep: one block a little larger than that.
+                self._width = min(max(_FIRST_BLOCK, i + i // 4), _LARGEST_BLOCK)
             if self._next[position] >= 0:
                 self._leads[self._next[position]] = True
                 self._promoted.append(int(self._next[position]))
 
-    def first_allowed(self, lower: _LowerBarrier, upper: _Upper) -> "_Choice":
+    def first_allowed(self, lower: _LowerBarrier, upper: _Upper) -> _Choice:
         """The row to take."""
         found = self._first(self._free_blocks(), lower, upper)
         if found.slack < 0.0:
             again = np.flatnonzero(self._taken)
-            repeated = self._first([(again, self._coordinates(again))], lower, upper)
+            block = again, self._coordinates(again), np.ones(len(again), dtype=bool)
+            repeated = self._first([block], lower, upper)
             # In exact arithmetic some row always qualifies; rounding leaves the nearest one.
             found = repeated if repeated.slack > found.slack else found
         return found
 
-    def _first(self, blocks: Iterable[tuple[Index, Array]], lower: _LowerBarrier, upper: _Upper) -> "_Choice":
+    def _first(self, blocks: Iterable[_Block], lower: _LowerBarrier, upper: _Upper) -> _Choice:
         """The first allowed row, or the one with the largest slack."""
         best = _Choice(len(self.order), -np.inf)
-        for positions, C in blocks:
+        for positions, C, alive in blocks:
             if best.slack >= 0.0 and positions[0] > best.position:
                 break
-            index = self.order[positions]
-            low, low_forms = lower.score(C, index)
-            up, up_forms = upper.score(C, index)
-            slack = low - up
+            low, low_forms = lower.score(C)
+            # Upper scores are never negative: a row whose lower score is, cannot qualify.
+            rows = np.flatnonzero(alive & (low > 0.0))
+            if not len(rows):
+                continue
+            up, up_forms = upper.score(C[rows], self.order[positions[rows]])
+            slack = low[rows] - up
             allowed = np.flatnonzero(slack >= 0.0)
-            i = allowed[positions[allowed].argmin()] if len(allowed) else slack.argmax()
-            better = positions[i] < best.position if len(allowed) and best.slack >= 0.0 else slack[i] > best.slack
+            i = allowed[positions[rows[allowed]].argmin()] if len(allowed) else slack.argmax()
+            row = rows[i]
+            better = positions[row] < best.position if len(allowed) and best.slack >= 0.0 else slack[i] > best.slack
             if better:
-                forms = [(first[i], second[i]) for first, second in (low_forms, up_forms)]
-                best = _Choice(int(positions[i]), slack[i], C[i], 2.0 / (up[i] + low[i]), *forms)
+                lower_forms, upper_forms = (low_forms[0][row], low_forms[1][row]), (up_forms[0][i], up_forms[1][i])
+                t = 2.0 / (up[i] + low[row])
+                best = _Choice(int(positions[row]), slack[i], C[row], t, lower_forms, upper_forms)
         return best
 
-    def _free_blocks(self) -> Iterator[tuple[Index, Array]]:
+    def _free_blocks(self) -> Iterator[_Block]:
         """Rows that became leaders in this epoch, then those that were at its start, in norm order."""
-        promoted = [position for position in self._promoted if not self._taken[position]]
-        if promoted:
-            yield np.sort(promoted), self._coordinates(np.sort(promoted))
-        start, width, block = 0, _FIRST_BLOCK, 0
+        promoted = np.array([p for p in self._promoted if not self._taken[p]], dtype=np.intp)
+        if len(promoted):
+            promoted.sort()
+            yield promoted, self._coordinates(promoted), np.ones(len(promoted), dtype=bool)
+        start, width = 0, self._width
         while start < len(self._leaders):
-            positions = self._leaders[start : start + width]
-            C = self._cached_coordinates(block, positions)
-            free = ~self._taken[positions]
-            if free.all():
-                yield positions, C
-            elif free.any():
-                yield positions[free], C[free]
-            start, width, block = start + width, min(2 * width, _LARGEST_BLOCK), block + 1
+            stop = min(start + width, len(self._leaders))
+            yield self._leaders[start:stop], self._leading_coordinates(start, stop), self._alive[start:stop]
+            start, width = stop, min(2 * width, _LARGEST_BLOCK)
 
-    def _cached_coordinates(self, block: int, positions: Index) -> Array:
-        if block < len(self._cache):
-            return self._cache[block]
-        C = self._coordinates(positions)
-        if self._cached + C.size <= _CACHE_ENTRIES:
-            self._cache.append(C)
-            self._cached += C.size
-        return C
+    def _leading_coordinates(self, start: int, stop: int) -> Array:
+        known = len(self._C)
+        if stop > known:
+            if stop * self._C.shape[1] > _CACHE_ENTRIES:
+                return self._coordinates(self._leaders[start:stop])
+            self._C = np.vstack([self._C, self._coordinates(self._leaders[known:stop])])
+        return self._C[start:stop]
 
     def _coordinates(self, positions: Index) -> Array:
         return self._V.take(self.order[positions])

@@ -1,0 +1,120 @@
+"""Claims of a paper's tables as data, and their comparison with what was measured.
+
+A folder below this one is a paper. Its `claims.toml` lists tables; a table names the function of the folder's
+`tables.py` that measures one cell, the grid of cells (for quick and for full runs) and the claims. A claim picks cells,
+a metric and either a number (`expected`, with a tolerance and its reason) or a comparison (`than`: other cells).
+"""
+
+import itertools
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib import import_module, resources
+from typing import Any
+
+import numpy as np
+
+FOLDERS = ("svm_selection", "ridge_selection")
+REPRODUCED, BETTER, NOT_REACHED, NO_DATA = "reproduced", "better", "not reached", "data not to be had"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One statement of a table: the mean of `metric` over the cells that match `where`."""
+
+    what: str
+    where: dict[str, Any]
+    metric: str
+    reason: str
+    expected: float | None = None
+    tolerance: float = 0.0
+    than: dict[str, Any] | None = None
+    higher_is_better: bool = False
+    data: str | None = None
+    """Why the claim cannot be checked with data that can be had; None if it can."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a claim."""
+
+    claim: Claim
+    outcome: str
+    ours: float | None
+    standard_error: float | None
+    theirs: float | None
+    note: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table or figure of a paper, ready to be run."""
+
+    id: str
+    title: str
+    source: str
+    run: Callable[..., dict[str, Any]]
+    quick: dict[str, list[Any]]
+    full: dict[str, list[Any]]
+    claims: tuple[Claim, ...]
+    note: str = ""
+    show: dict[str, Any] = field(default_factory=dict)
+    """How to lay out the results: rows, columns, metric."""
+
+    def cells(self, mode):
+        """All combinations of the grid's values, in a fixed order."""
+        grid = self.quick if mode == "quick" else self.full
+        names = list(grid)
+        return [dict(zip(names, values, strict=True)) for values in itertools.product(*grid.values())]
+
+
+def load_tables():
+    """All tables of all papers, by id."""
+    tables = {}
+    for folder in FOLDERS:
+        text = resources.files(f"rarefy.papers.{folder}").joinpath("claims.toml").read_text(encoding="utf-8")
+        functions = import_module(f"rarefy.papers.{folder}.tables")
+        for entry in tomllib.loads(text)["table"]:
+            claims = tuple(Claim(**claim) for claim in entry.pop("claim", []))
+            run = getattr(functions, entry.pop("run"))
+            common = entry.pop("grid", {})
+            quick, full = ({**common, **entry.pop(mode, {})} for mode in ("quick", "full"))
+            table = Table(run=run, quick=quick, full=full, claims=claims, **entry)
+            tables[table.id] = table
+    return tables
+
+
+def judge(claim, results):
+    """Compare a claim with results, a list of (cell, metrics)."""
+    if claim.data is not None:
+        return Verdict(claim, NO_DATA, None, None, claim.expected, claim.data)
+    ours, error = _mean(claim.where, claim.metric, results)
+    if ours is None:
+        return Verdict(claim, NOT_REACHED, None, None, claim.expected, "no cell of this run measured it")
+    sign = -1.0 if claim.higher_is_better else 1.0
+    if claim.than is not None:
+        theirs, other = _mean(claim.than, claim.metric, results)
+        holds = theirs is not None and sign * (ours - theirs) <= claim.tolerance
+        spread = (
+            "" if theirs is None else f"difference {ours - theirs:+.4g}, standard errors {error:.2g} and {other:.2g}"
+        )
+        return Verdict(claim, REPRODUCED if holds else NOT_REACHED, ours, error, theirs, spread)
+    worse = sign * (ours - claim.expected)
+    outcome = REPRODUCED if abs(worse) <= claim.tolerance else BETTER if worse < 0 else NOT_REACHED
+    return Verdict(claim, outcome, ours, error, claim.expected, claim.reason)
+
+
+def _mean(where, metric, results):
+    values = [
+        metrics[metric]
+        for cell, metrics in results
+        if metric in metrics and all(_matches(cell.get(name), value) for name, value in where.items())
+    ]
+    if not values:
+        return None, None
+    error = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
+    return float(np.mean(values)), error
+
+
+def _matches(value, wanted):
+    return value in wanted if isinstance(wanted, list) else value == wanted

@@ -1,0 +1,46 @@
+"""The selectors that the papers compare, by the names that the tables use."""
+
+import warnings
+from contextlib import contextmanager
+
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_selection import RFE
+from sklearn.svm import LinearSVC
+
+from rarefy.exceptions import TruncatedRankWarning
+from rarefy.selection import (
+    BSSSelector,
+    InformationGainSelector,
+    LeverageScoreSelector,
+    LPSVMSelector,
+    RandomSelector,
+    RRQRSelector,
+)
+
+
+def make_selector(method, r, seed, **options):
+    """The selector called `method`, keeping r features; the 1-norm SVM keeps as many as it likes."""
+    if method == "bss":
+        return BSSSelector(r, random_state=seed, **options)
+    if method == "leverage":
+        return LeverageScoreSelector(r, random_state=seed, **options)
+    if method == "rrqr":
+        return RRQRSelector(r, past_rank="continue")
+    if method == "random":
+        return RandomSelector(r, random_state=seed)
+    if method == "ig":
+        return InformationGainSelector(r)
+    if method == "lpsvm":
+        return LPSVMSelector(C=1.0)
+    if method == "rfe":
+        return RFE(LinearSVC(random_state=seed), n_features_to_select=r, step=0.1)
+    raise ValueError(f"There is no method {method!r}.")
+
+
+@contextmanager
+def expected_warnings():
+    """Silence what the papers' settings bring about on purpose: fewer features than dimensions, few iterations."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TruncatedRankWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield

@@ -1,0 +1,1 @@
+"""Feature selection for ridge regression with provable guarantees [PaulDrineas2016]."""

@@ -1,0 +1,91 @@
+"""Cells of the ridge paper's tables and figures."""
+
+import time
+
+import numpy as np
+from sklearn.linear_model import RidgeClassifier
+
+from rarefy.core.ridge import ridge_risk
+from rarefy.datasets import make_relevant
+from rarefy.papers.methods import expected_warnings, make_selector
+from rarefy.papers.text import documents, folds, most_frequent
+
+_NO_PENALTY = 1e-10
+"""lambda = 0 of the tables: the least-norm solution, up to rounding."""
+
+
+def synthetic(data, *, method, r, k, dataset, repeats, n_splits):
+    """Tables 1 and 2: unsupervised selection on generated data for regularised least squares."""
+    X, y = make_relevant(30, 1000, k, random_state=dataset)
+    lambdas = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9)
+    counts, errors, seconds = np.zeros(1000), [], []
+    with expected_warnings():
+        for fold, (train, test) in enumerate(folds(X, y, repeats, n_splits, seed=dataset)):
+            start = time.perf_counter()
+            selector = make_selector(method, r, fold).fit(X[train], y[train])
+            seconds.append(time.perf_counter() - start)
+            errors += _rlsc_errors(selector, X, y, train, test, lambdas)
+            counts += selector.get_support()
+    top = most_frequent(counts) + 1
+    return {
+        "error": 100.0 * float(np.mean(errors)),
+        "top5": top.tolist(),
+        "top5_relevant": int(np.sum(top <= k)),
+        "seconds": float(np.mean(seconds)),
+    }
+
+
+def _rlsc_errors(selector, X, y, train, test, lambdas):
+    XR, XR_test = selector.transform(X[train]), selector.transform(X[test])
+    errors = []
+    for lam in lambdas:
+        model = RidgeClassifier(alpha=lam or _NO_PENALTY, fit_intercept=False).fit(XR, y[train])
+        errors.append(1.0 - model.score(XR_test, y[test]))
+    return errors
+
+
+def text(data, *, method, r, collection, repeats, n_splits):
+    """Table 3, 5, 6 and the times of Table 2: regularised least squares on small collections of documents."""
+    X, y, words = documents(collection, data)
+    lambdas = (0.1, 0.3, 0.5, 0.7)
+    counts, errors, seconds = np.zeros(X.shape[1]), [], []
+    with expected_warnings():
+        for fold, (train, test) in enumerate(folds(X, y, repeats, n_splits)):
+            start = time.perf_counter()
+            selector = make_selector(method, r, fold).fit(X[train], y[train])
+            seconds.append(time.perf_counter() - start)
+            errors.append(_rlsc_errors(selector, X, y, train, test, lambdas))
+            counts += selector.get_support()
+    n = repeats * n_splits
+    errors = 100.0 * np.array(errors)
+    always = np.flatnonzero(counts == n)
+    return {
+        **{f"error at {lam}": float(value) for lam, value in zip(lambdas, errors.mean(axis=0), strict=True)},
+        "error": float(errors.mean()),
+        "standard_error": float(errors.mean(axis=1).std(ddof=1) / np.sqrt(n)),
+        "seconds": float(np.mean(seconds)),
+        "n_always": len(always),
+        "always": [str(word) for word in words[always][:40]],
+        "shape": list(X.shape),
+    }
+
+
+def risk(data, *, method, factor, collection, dataset):
+    """Figures 3 and 4: fixed-design risk against lambda for r = factor times n features, relative to all features."""
+    rng = np.random.default_rng(dataset)
+    if collection == "synthetic":
+        X, _ = make_relevant(30, 1000, 90, random_state=dataset)
+        z = X @ rng.standard_normal(1000) / np.sqrt(1000)
+    else:
+        X, z, _ = documents(collection, data)
+        X = X.toarray()
+    n = len(z)
+    with expected_warnings():
+        XR = make_selector(method, int(factor * n), dataset).fit(X, z > np.median(z)).transform(X)
+    lambdas = (0.1, 0.3, 0.5, 0.7, 0.9)
+    ratios = {}
+    for lam in lambdas:
+        full, kept = (ridge_risk(K, z, alpha=n * lam, noise_variance=1.0) for K in (X @ X.T, XR @ XR.T))
+        ratios[f"risk at {lam}"] = kept
+        ratios[f"risk ratio at {lam}"] = kept / full
+    return {**ratios, "risk_ratio": float(np.mean([ratios[f"risk ratio at {lam}"] for lam in lambdas]))}

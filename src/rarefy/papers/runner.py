@@ -1,0 +1,87 @@
+"""Runs the cells of a table: in parallel, each stored when it is done, so that a killed run goes on where it was."""
+
+import hashlib
+import json
+import os
+import tempfile
+import time
+from pathlib import Path
+
+from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
+
+import rarefy
+from rarefy.papers.claims import judge
+
+
+def run_table(table, mode, out, *, data=None, jobs=1, progress=None):
+    """Measure all cells of a table that are not stored yet, and judge its claims.
+
+    Parameters
+    ----------
+    table : Table
+        What to run.
+    mode : {"quick", "full"}
+        Which grid.
+    out : path
+        Folder of results; cells are stored below it as they finish.
+    data : path or None
+        Folder of the data sets.
+    jobs : int
+        Processes.
+    progress : callable or None
+        Called with (done, total) after every cell.
+
+    Returns
+    -------
+    results : list of (dict, dict)
+        Cells and what was measured in them.
+    verdicts : list of Verdict
+        One for each claim.
+    """
+    store = Path(out) / "cells" / table.id
+    store.mkdir(parents=True, exist_ok=True)
+    cells = table.cells(mode)
+    paths = [store / f"{cell_key(cell)}.json" for cell in cells]
+    missing = [i for i, path in enumerate(paths) if read_cell(path) is None]
+    done = len(cells) - len(missing)
+    if progress is not None:
+        progress(done, len(cells))
+    work = (delayed(_measure)(table.run, cells[i], paths[i], data, jobs) for i in missing)
+    for _ in Parallel(n_jobs=jobs, return_as="generator_unordered")(work):
+        done += 1
+        if progress is not None:
+            progress(done, len(cells))
+    results = [(cell, read_cell(path)) for cell, path in zip(cells, paths, strict=True)]
+    return results, [judge(claim, results) for claim in table.claims]
+
+
+def cell_key(cell):
+    """A file name that depends on the cell's parameters and on nothing else."""
+    return hashlib.sha256(json.dumps(cell, sort_keys=True).encode()).hexdigest()[:20]
+
+
+def read_cell(path):
+    """The metrics stored for a cell, or None if there are none (or from another version)."""
+    try:
+        stored = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (FileNotFoundError, json.JSONDecodeError):
+        return None
+    return stored["metrics"] if stored.get("version") == rarefy.__version__ else None
+
+
+def write_json(path, value):
+    """Write whole or not at all."""
+    handle, name = tempfile.mkstemp(dir=Path(path).parent, prefix=".part-")
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        json.dump(value, file, indent=1)
+    os.replace(name, path)
+
+
+def _measure(run, cell, path, data, jobs):
+    start = time.perf_counter()
+    # Several processes share the cores: more than one thread each would only wait for one another.
+    with threadpool_limits(limits=1 if jobs != 1 else None):
+        metrics = run(data=data, **cell)
+    seconds = time.perf_counter() - start
+    write_json(path, {"version": rarefy.__version__, "cell": cell, "seconds": seconds, "metrics": metrics})

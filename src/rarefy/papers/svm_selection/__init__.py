@@ -1,0 +1,1 @@
+"""Feature selection for linear SVM with provable guarantees [PaulMagdonIsmailDrineas2015]."""

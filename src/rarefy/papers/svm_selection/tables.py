@@ -1,0 +1,95 @@
+"""Cells of the SVM paper's tables and figures."""
+
+import time
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+from sklearn.svm import SVC, LinearSVC
+
+from rarefy.datasets import load, make_relevant
+from rarefy.papers.methods import expected_warnings, make_selector
+from rarefy.papers.text import documents, folds, most_frequent
+from rarefy.selection import SupportVectorSelector
+
+
+def synthetic(data, *, method, r, k, dataset, repeats, n_splits):
+    """Table 1: supervised selection on generated data; which features are selected most often, and the error."""
+    X, y = make_relevant(200, 1000, k, random_state=dataset)
+    counts, errors, sizes = np.zeros(1000), [], []
+    with expected_warnings():
+        for fold, (train, test) in enumerate(folds(X, y, repeats, n_splits, seed=dataset)):
+            model = SupportVectorSelector(make_selector(method, r, fold), SVC(kernel="linear", C=1.0))
+            model.fit(X[train], y[train])
+            errors.append(1.0 - model.score(X[test], y[test]))
+            counts += model.get_support()
+            sizes.append(len(model.support_vector_indices_))
+    top = most_frequent(counts) + 1
+    return {
+        "error": 100.0 * float(np.mean(errors)),
+        "top5": top.tolist(),
+        "top5_relevant": int(np.sum(top <= k)),
+        "support_vectors": float(np.mean(sizes)),
+    }
+
+
+def text(data, *, method, r, collection, supervised, repeats, n_splits):
+    """Figures 1 to 3 and Table 3: error on small collections of documents, and the words always selected."""
+    X, y, words = documents(collection, data)
+    counts, errors, sizes = np.zeros(X.shape[1]), [], []
+    with expected_warnings():
+        for fold, (train, test) in enumerate(folds(X, y, repeats, n_splits)):
+            errors.append(_text_error(method, r, supervised, fold, X, y, train, test, counts, sizes))
+    n = repeats * n_splits
+    always = np.flatnonzero(counts == n) if method != "all" else np.array([], dtype=int)
+    return {
+        "error": 100.0 * float(np.mean(errors)),
+        "standard_error": 100.0 * float(np.std(errors, ddof=1) / np.sqrt(n)),
+        "n_selected": float(np.mean(sizes)),
+        "n_always": len(always),
+        "always": [str(word) for word in words[always][:40]],
+        "shape": list(X.shape),
+    }
+
+
+def _text_error(method, r, supervised, fold, X, y, train, test, counts, sizes):
+    svm = SVC(kernel="linear", C=1.0)
+    if method == "all":
+        sizes.append(X.shape[1])
+        return 1.0 - svm.fit(X[train], y[train]).score(X[test], y[test])
+    selector = make_selector(method, r, fold)
+    if supervised:
+        model = SupportVectorSelector(selector, svm).fit(X[train], y[train])
+        error, support = 1.0 - model.score(X[test], y[test]), model.get_support()
+    else:
+        selector.fit(X[train], y[train])
+        svm.fit(selector.transform(X[train]), y[train])
+        error, support = 1.0 - svm.score(selector.transform(X[test]), y[test]), selector.get_support()
+    counts += support
+    sizes.append(support.sum())
+    return error
+
+
+def rcv1(data, *, method, r, sketch, split):
+    """Table 4: approximate BSS on RCV1; liblinear with squared hinge loss in the dual, C = 10."""
+    found = load("rcv1_ccat", data)
+    y = np.where(found.target == 1, 1.0, -1.0)
+    train, test = train_test_split(np.arange(len(y)), train_size=23149, stratify=y, random_state=split)
+    X, X_test = found.data[train], found.data[test]
+    svm = LinearSVC(C=10.0, random_state=split)
+    with expected_warnings():
+        if method == "all":
+            return {"error": 100.0 * (1.0 - svm.fit(X, y[train]).score(X_test, y[test]))}
+        options = {"sketch_size": sketch} if sketch else {}
+        model = SupportVectorSelector(make_selector(method, r, split, **options), svm)
+        start = time.perf_counter()
+        model.fit(X, y[train])
+        seconds = time.perf_counter() - start
+        # The papers train again on the support vectors; all rows are reported beside it.
+        everything = LinearSVC(C=10.0, random_state=split).fit(model.transform(X), y[train])
+    return {
+        "error": 100.0 * (1.0 - model.score(X_test, y[test])),
+        "error_all_rows": 100.0 * (1.0 - everything.score(model.transform(X_test), y[test])),
+        "seconds": seconds,
+        "n_selected": int(model.get_support().sum()),
+        "support_vectors": len(model.support_vector_indices_),
+    }
