@@ -37,7 +37,7 @@ INSTANCES = [
     BSSSelector(20, rank=3, method="dual", rescale=False),
     BSSSelector(0.3, sketch_size=6, random_state=1),
     LeverageScoreSelector(),
-    LeverageScoreSelector(20, sampling="poisson", rank=4, random_state=0),
+    LeverageScoreSelector(20, sampling="poisson", rank=0.5, random_state=0),
     LeverageScoreSelector(20, sampling="top", rescale=False, sketch_size=5, random_state=0),
     SupportVectorSelector(BSSSelector()),
     SupportVectorSelector(LeverageScoreSelector(20, random_state=0), LinearSVC(C=10), refit="all"),
@@ -227,7 +227,8 @@ def test_impossible_budgets_are_explained(estimator, data, bad):
     ("estimator", "message"),
     [
         (BSSSelector(10, rank=10), "rank of BSSSelector must be smaller than .* 10; got 10"),
-        (BSSSelector(10, rank=0), "rank of BSSSelector must be None or an integer >= 1; got 0"),
+        (BSSSelector(10, rank=0), "rank of BSSSelector must be None, an integer >= 1 or a share .* got 0"),
+        (BSSSelector(10, rank=1.0), "rank of BSSSelector must be None, an integer >= 1 or a share .* got 1.0"),
         (BSSSelector(10, sketch_size=2.5), "sketch_size of BSSSelector .* got 2.5"),
         (BSSSelector(10, method="triple"), "method of BSSSelector must be one of 'single', 'dual'; got 'triple'"),
         (LeverageScoreSelector(10, sampling="x"), "sampling of LeverageScoreSelector must be one of"),

@@ -97,7 +97,7 @@ def test_dual_set_bounds_the_smallest_eigenvalue_and_the_residual(problem, data)
     X, r = problem
     rank = np.linalg.matrix_rank(X)
     k = data.draw(st.integers(1, rank))
-    spec = spectrum(as_rows(X), keep=lambda full: min(k, full))
+    spec = spectrum(as_rows(X), keep=lambda sigma: min(k, len(sigma)))
     residual2 = residual_norms2(as_rows(X), spec)
     found = dual_set(spec.V, residual2, r)
     V = spec.V.take(np.arange(X.shape[1]))

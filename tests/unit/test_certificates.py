@@ -56,6 +56,18 @@ def test_fewer_dimensions_than_the_data_have_claim_nothing_about_models(X):
     assert certificate.verify(X)
 
 
+def test_a_share_of_the_squared_norm_chooses_the_dimensions():
+    rng = np.random.default_rng(0)
+    U, V = np.linalg.qr(rng.standard_normal((10, 10)))[0], np.linalg.qr(rng.standard_normal((200, 10)))[0]
+    X = (U * np.sqrt([50, 30, 10, 4, 2, 1, 1, 1, 0.5, 0.5])) @ V.T
+    for share, rank in ((0.4, 1), (0.5, 1), (0.7, 2), (0.9, 3), (0.93, 4), (0.999, 10)):
+        certificate = BSSSelector(40, rank=share).fit(X).certificate_
+        assert certificate.rank == rank
+        assert certificate.energy_kept >= share - 1e-12
+        assert certificate.verify(X)
+    assert rarefy.certify(X, [0, 1, 2], rank=0.7).rank == 2
+
+
 def test_a_sketch_is_an_estimate(X):
     tall = np.vstack([X] * 5) + 1e-3 * np.random.default_rng(1).standard_normal((50, 300))
     selector = BSSSelector(60, sketch_size=12, random_state=0).fit(tall)

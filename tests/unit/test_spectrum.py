@@ -77,7 +77,7 @@ def test_huge_and_tiny_scales(factor, convert):
 
 def test_keeps_what_is_asked_for_and_says_what_is_left_out():
     X, V = with_singular_values(8, 50, np.array([3.0, 2, 1]))
-    spec = spectrum(as_rows(X), keep=lambda rank: rank - 1)
+    spec = spectrum(as_rows(X), keep=lambda sigma: len(sigma) - 1)
     assert (spec.rank, spec.numerical_rank) == (2, 3)
     assert spec.energy == pytest.approx(13 / 14)
     Vk = V[:, :2]

@@ -4,6 +4,7 @@ import click
 
 import rarefy
 from rarefy.cli.demo import demo
+from rarefy.cli.reproduce import reproduce
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -16,3 +17,4 @@ def app():
 
 
 app.add_command(demo)
+app.add_command(reproduce)

@@ -113,7 +113,7 @@ def _line_search(
     slope = float(gradient @ direction)
     dz = _projection(features, y, direction)
     length = 1.0
-    while length > 1e-12:
+    while length > 1e-24:  # far from the optimum the Hessian is nearly singular and steps are far too long
         candidate, z_new = u + length * direction, z + length * dz
         value_new = _value(z_new, y, C, eps, candidate)
         if value_new <= value + 1e-4 * length * slope:

@@ -75,7 +75,7 @@ class Spectrum:
         return len(self.sigma)
 
 
-def spectrum(X: Rows, keep: Callable[[int], int] | None = None) -> Spectrum:
+def spectrum(X: Rows, keep: Callable[[Array], int] | None = None) -> Spectrum:
     """Decompose X; keep all numerically non-zero singular values, or as many as `keep` says.
 
     Parameters
@@ -83,7 +83,7 @@ def spectrum(X: Rows, keep: Callable[[int], int] | None = None) -> Spectrum:
     X : Rows, of shape (n, d)
         The data, points in rows.
     keep : callable or None
-        How many singular vectors to keep, given the numerical rank.
+        How many singular vectors to keep, given all non-zero singular values.
     """
     n, d = X.shape
     wide = d > n
@@ -99,11 +99,21 @@ def spectrum(X: Rows, keep: Callable[[int], int] | None = None) -> Spectrum:
 
     sigma, U = _singular_pairs(A, G, max(n, d) * EPS)
     numerical_rank = len(sigma)
-    kept = numerical_rank if keep is None else keep(numerical_rank)
+    kept = numerical_rank if keep is None else keep(sigma)
     energy = min(1.0, float(np.sum(sigma[:kept] ** 2) / np.trace(G)))
     sigma, U = sigma[:kept], U[:, :kept]
     V = _wide_vectors(A, sigma, U) if wide else _tall_vectors(U)
     return Spectrum(V, sigma * scale, numerical_rank, energy)
+
+
+def leading(sigma: Array, rank: float | None) -> int:
+    """How many of the singular values `rank` means: a number, a share of their squared sum, or all."""
+    if rank is None:
+        return len(sigma)
+    if isinstance(rank, float):
+        share = np.cumsum(sigma**2) / np.sum(sigma**2)
+        return min(int(np.searchsorted(share, rank - EPS)) + 1, len(sigma))
+    return min(int(rank), len(sigma))
 
 
 def residual_norms2(X: Rows, spec: Spectrum) -> Array:

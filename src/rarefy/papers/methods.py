@@ -22,6 +22,8 @@ def make_selector(method, r, seed, **options):
     """The selector called `method`, keeping r features; the 1-norm SVM keeps as many as it likes."""
     if method == "bss":
         return BSSSelector(r, random_state=seed, **options)
+    if method == "bss, 95 %":  # only the dimensions that hold 95 % of the squared norm
+        return BSSSelector(r, rank=0.95, random_state=seed, **options)
     if method == "leverage":
         return LeverageScoreSelector(r, random_state=seed, **options)
     if method == "rrqr":

@@ -163,7 +163,7 @@ def _measure(name, selector, X, y, relevant):
 
 def _sandwich(X, selector):
     """All eigenvalues of V'RR'V."""
-    V = spectrum(as_rows(X), keep=lambda rank: min(rank, selector.certificate_.rank)).V
+    V = spectrum(as_rows(X), keep=lambda _: selector.certificate_.rank).V
     W = V.take(selector.selected_) * selector.weights_[:, None]
     return np.linalg.eigvalsh(W.T @ W)
 

@@ -67,6 +67,21 @@ def error_against_features(sizes, curves, error_all):
     return _svg(figure)
 
 
+def grouped_means(title, columns, rows):
+    """Means with standard errors, a colour a row, over the columns of a table; rows maps a name to (mean, error)."""
+    figure, axes = _axes(title, "", "")
+    palette = [_ACCENT, _SECOND, "#e09f3e", "#6a4c93", _INK, _QUIET, "#8ab17d"]
+    x = np.arange(len(columns))
+    for i, (name, values) in enumerate(rows.items()):
+        means, errors = (np.array(part, dtype=float) for part in zip(*values, strict=True))
+        shift = (i - (len(rows) - 1) / 2) * 0.8 / len(rows)
+        colour = palette[i % len(palette)]
+        axes.errorbar(x + shift, means, yerr=errors, fmt="o", color=colour, capsize=3, label=str(name))
+    axes.set_xticks(x, columns, fontsize=8)
+    axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return _svg(figure)
+
+
 def _axes(title, xlabel, ylabel):
     figure = Figure(figsize=(8.6, 3.9), layout="constrained")
     axes = figure.add_subplot()

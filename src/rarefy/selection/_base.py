@@ -38,6 +38,17 @@ def optional_count(name, value, owner):
     raise ParameterError(f"{name} of {owner} must be None or an integer >= 1; got {value!r}.")
 
 
+def rank_or_share(name, value, owner):
+    """Check a parameter that is None, an integer >= 1 or a share in (0, 1)."""
+    if isinstance(value, Real) and not isinstance(value, (bool, Integral)) and 0.0 < value < 1.0:
+        return
+    if value is None or (isinstance(value, Integral) and not isinstance(value, bool) and value >= 1):
+        return
+    raise ParameterError(
+        f"{name} of {owner} must be None, an integer >= 1 or a share of the squared norm in (0, 1); got {value!r}."
+    )
+
+
 def one_of(name, value, allowed, owner):
     """Check a parameter that takes one of a few words."""
     if value not in allowed:
@@ -172,7 +183,7 @@ class SpectralSelector(WeightedSelector):
             sketch = Sketch(self.sketch_size, int(rng.integers(2**63)))
             rows = sketch.apply(rows)
         used = _columns_in_use(X)
-        spec = spectrum(rows, keep=lambda rank: rank if len(used) <= budget else self._dimensions(rank, budget))
+        spec = spectrum(rows, keep=lambda sigma: len(sigma) if len(used) <= budget else self._dimensions(sigma, budget))
         if spec.rank == 0:
             raise DegenerateDataError(
                 f"{type(self).__name__} got data in which every entry is zero; there is nothing "
@@ -191,12 +202,12 @@ class SpectralSelector(WeightedSelector):
 
     def _check_parameters(self):
         owner = type(self).__name__
-        optional_count("rank", self.rank, owner)
+        rank_or_share("rank", self.rank, owner)
         optional_count("sketch_size", self.sketch_size, owner)
 
     @abstractmethod
-    def _dimensions(self, rank, budget):
-        """How many singular vectors to preserve, given the numerical rank."""
+    def _dimensions(self, sigma, budget):
+        """How many singular vectors to preserve, given all non-zero singular values."""
 
     @abstractmethod
     def _select(self, rows, spec, budget, rng):

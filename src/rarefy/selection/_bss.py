@@ -1,12 +1,13 @@
 """Selection by spectral sparsification."""
 
 import warnings
+from numbers import Integral
 
 import numpy as np
 
 from rarefy._progress import progress_bar
 from rarefy.core.sparsify.bss import bss, dual_set
-from rarefy.core.spectrum import residual_norms2
+from rarefy.core.spectrum import leading, residual_norms2
 from rarefy.exceptions import ParameterError, TruncatedRankWarning
 from rarefy.selection._base import SpectralSelector, one_of
 
@@ -23,9 +24,10 @@ class BSSSelector(SpectralSelector):
     n_features_to_select : int, float or None, default=None
         Number r of features to keep at the most, or a fraction of them; None keeps half. The
         guarantee needs more features than dimensions and becomes useful from twice as many on.
-    rank : int or None, default=None
-        How many right singular vectors to preserve; must be smaller than r. None preserves all
-        dimensions of the data when r allows it, otherwise the r // 2 leading ones, with a warning.
+    rank : int, float or None, default=None
+        How many right singular vectors to preserve, fewer than r; a float in (0, 1) takes as many as
+        hold that share of the squared norm. None preserves all dimensions of the data. Where r does
+        not allow it, the r // 2 leading ones are preserved, with a warning.
     sketch_size : int or None, default=None
         Work on a Gaussian sketch of this many rows: for many rows, at the price of the proof.
     method : {"single", "dual"}, default="single"
@@ -98,27 +100,27 @@ class BSSSelector(SpectralSelector):
         super()._check_parameters()
         one_of("method", self.method, ("single", "dual"), type(self).__name__)
 
-    def _dimensions(self, rank, budget):
-        if self.rank is not None:
-            if self.rank >= budget > 1:
-                raise ParameterError(
-                    f"rank of {type(self).__name__} must be smaller than the number of features to "
-                    f"select, {budget}; got {self.rank}. Choose more features or a smaller rank."
-                )
-            return min(self.rank, rank)
-        if rank < budget or rank <= 1:
-            return rank
-        return max(1, budget // 2)
+    def _dimensions(self, sigma, budget):
+        wanted = leading(sigma, self.rank)
+        if isinstance(self.rank, Integral) and self.rank >= budget > 1:
+            raise ParameterError(
+                f"rank of {type(self).__name__} must be smaller than the number of features to "
+                f"select, {budget}; got {self.rank}. Choose more features or a smaller rank."
+            )
+        if wanted < budget or wanted <= 1:
+            return wanted
+        possible = max(1, budget // 2)
+        share = np.sum(sigma[:possible] ** 2) / np.sum(sigma**2)
+        warnings.warn(
+            f"{budget} features cannot preserve all {wanted} dimensions of the data; the {possible} "
+            f"leading ones ({100 * share:.1f} % of the squared norm) are preserved instead. Select "
+            "more features, or set rank.",
+            TruncatedRankWarning,
+            stacklevel=5,
+        )
+        return possible
 
     def _select(self, rows, spec, budget, rng):
-        if spec.rank < spec.numerical_rank and self.rank is None:
-            warnings.warn(
-                f"{budget} features cannot preserve all {spec.numerical_rank} dimensions of the data; "
-                f"the {spec.rank} leading ones ({100 * spec.energy:.1f} % of the squared norm) are "
-                "preserved instead. Select more features, or set rank.",
-                TruncatedRankWarning,
-                stacklevel=3,
-            )
         progress = progress_bar("selecting", self.verbose)
         if self.method == "single":
             return bss(spec.V, budget, progress), {"method": "bss"}

@@ -10,9 +10,9 @@ from rarefy.core.certificates import Sketch, certificate
 from rarefy.core.hulls import hard_margin2, minimum_enclosing_ball
 from rarefy.core.rows import as_rows
 from rarefy.core.sparsify import Selection
-from rarefy.core.spectrum import spectrum
+from rarefy.core.spectrum import leading, spectrum
 from rarefy.exceptions import DegenerateDataError, ParameterError
-from rarefy.selection._base import draw_seed, optional_count
+from rarefy.selection._base import draw_seed, optional_count, rank_or_share
 
 
 def certify(X, support, weights=None, y=None, *, rank=None, sketch_size=None, random_state=None):
@@ -30,8 +30,8 @@ def certify(X, support, weights=None, y=None, *, rank=None, sketch_size=None, ra
     y : array-like of shape (n_samples,) or None, default=None
         Two class labels. With them the hard margin and the enclosing ball are also measured before
         and after selection.
-    rank : int or None, default=None
-        Speak of the leading dimensions only; None speaks of all.
+    rank : int, float or None, default=None
+        Speak of the leading dimensions only, or of those that hold a share of the squared norm; None speaks of all.
     sketch_size : int or None, default=None
         Speak of a Gaussian sketch of this many rows, for data with very many rows.
     random_state : int, RandomState instance or None, default=None
@@ -52,7 +52,7 @@ def certify(X, support, weights=None, y=None, *, rank=None, sketch_size=None, ra
     >>> rarefy.certify(X, [0, 1, 2]).kind
     'none'
     """
-    optional_count("rank", rank, "certify")
+    rank_or_share("rank", rank, "certify")
     optional_count("sketch_size", sketch_size, "certify")
     names = getattr(X, "columns", None)
     X = check_array(X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
@@ -62,7 +62,7 @@ def certify(X, support, weights=None, y=None, *, rank=None, sketch_size=None, ra
     if sketch_size is not None and sketch_size < X.shape[0]:
         sketch = Sketch(sketch_size, draw_seed(random_state))
         rows = sketch.apply(rows)
-    spec = spectrum(rows, keep=lambda full: full if rank is None else min(rank, full))
+    spec = spectrum(rows, keep=lambda sigma: leading(sigma, rank))
     if spec.rank == 0:
         raise DegenerateDataError("certify got data in which every entry is zero; check how X was read.")
     found = certificate(spec, Selection(indices, weights), method="given", n_requested=len(indices), sketch=sketch)

@@ -3,6 +3,7 @@
 from numbers import Real
 
 from rarefy.core.sparsify.leverage import sample
+from rarefy.core.spectrum import leading
 from rarefy.exceptions import ParameterError
 from rarefy.selection._base import SpectralSelector, one_of
 
@@ -17,8 +18,9 @@ class LeverageScoreSelector(SpectralSelector):
     ----------
     n_features_to_select : int, float or None, default=None
         Number r of features to keep at the most, or a fraction of them; None keeps half.
-    rank : int or None, default=None
-        How many right singular vectors the scores are taken from; None takes all.
+    rank : int, float or None, default=None
+        How many right singular vectors the scores are taken from; a float in (0, 1) takes as many as
+        hold that share of the squared norm, None all.
     sketch_size : int or None, default=None
         Take the scores from a Gaussian sketch of this many rows.
     sampling : {"replacement", "poisson", "top"}, default="replacement"
@@ -96,8 +98,8 @@ class LeverageScoreSelector(SpectralSelector):
         if not isinstance(delta, Real) or not 0.0 < delta < 1.0:
             raise ParameterError(f"failure_probability of {owner} must be a number in (0, 1); got {delta!r}.")
 
-    def _dimensions(self, rank, budget):
-        return rank if self.rank is None else min(self.rank, rank)
+    def _dimensions(self, sigma, budget):
+        return leading(sigma, self.rank)
 
     def _select(self, rows, spec, budget, rng):
         selection = sample(spec.V.norms2, budget, self.sampling, rng)

@@ -1,0 +1,83 @@
+"""rarefy reproduce: run a paper's table and say what became of its claims."""
+
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table as Grid
+
+from rarefy.exceptions import MissingDataError
+from rarefy.papers import load_tables, run_table
+from rarefy.papers.page import write_results
+
+_STYLES = {"reproduced": "green", "better": "green", "not reached": "red", "data not to be had": "yellow"}
+
+
+@click.command()
+@click.argument("tables", nargs=-1)
+@click.option("--list", "show_list", is_flag=True, help="List the tables and stop.")
+@click.option("--quick", "mode", flag_value="quick", default="quick", help="A small grid, minutes (default).")
+@click.option("--full", "mode", flag_value="full", help="The papers' repetitions, up to hours.")
+@click.option(
+    "--data",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    envvar="RAREFY_DATA",
+    help="Folder of the data sets (or the environment variable RAREFY_DATA).",
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default="rarefy-results",
+    show_default=True,
+    help="Folder for results; a stopped run goes on from what is there.",
+)
+@click.option("--jobs", type=int, default=1, show_default=True, help="Processes; -1 for one a core.")
+def reproduce(tables, show_list, mode, data, out, jobs):
+    """Run TABLES of the papers (all of them if none is named) and compare with what the papers claim.
+
+    Every finished cell is stored at once: stop the run whenever you like and start it again with the same --out.
+    """
+    console = Console()
+    known = load_tables()
+    if show_list:
+        for table in known.values():
+            console.print(f"[bold]{table.id:20}[/bold] {table.title} ({table.source})", highlight=False)
+        return
+    unknown = [name for name in tables if name not in known]
+    if unknown:
+        raise click.BadParameter(f"there is no table {', '.join(unknown)}; see rarefy reproduce --list")
+    out = out / mode
+    out.mkdir(parents=True, exist_ok=True)
+    for name in tables or known:
+        _run(console, known[name], mode, data, out, jobs)
+
+
+def _run(console, table, mode, data, out, jobs):
+    bar = Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console
+    )
+    try:
+        with bar:
+            task = bar.add_task(table.id, total=None)
+            results, verdicts = run_table(
+                table,
+                mode,
+                out,
+                data=data,
+                jobs=jobs,
+                progress=lambda done, total: bar.update(task, completed=done, total=total),
+            )
+    except MissingDataError as error:
+        console.print(f"[yellow]{table.id}: data not to be had.[/yellow] {error}", highlight=False)
+        return
+    page = write_results(table, mode, results, verdicts, out)
+    grid = Grid(title=f"{table.id}: {table.title}", title_justify="left")
+    for header in ("claim", "paper", "ours", "verdict"):
+        grid.add_column(header, justify="left" if header in ("claim", "verdict") else "right")
+    for v in verdicts:
+        theirs = "" if v.theirs is None else f"{v.theirs:.4g}"
+        ours = "" if v.ours is None else f"{v.ours:.4g} ± {v.standard_error:.2g}"
+        grid.add_row(v.claim.what, theirs, ours, f"[{_STYLES[v.outcome]}]{v.outcome}[/]")
+    console.print(grid)
+    console.print(f"Page: {page}", highlight=False)

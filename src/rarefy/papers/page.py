@@ -1,0 +1,92 @@
+"""Results of a reproduction as JSON and as a page: the paper's claim, our number, the verdict and the reason."""
+
+from pathlib import Path
+
+import numpy as np
+
+from rarefy.papers.runner import write_json
+from rarefy.report.figures import grouped_means
+from rarefy.report.html import write_html
+
+
+def write_results(table, mode, results, verdicts, out):
+    """Write `<id>.json` and `<id>.html` into the folder `out`; returns the path of the page."""
+    out = Path(out)
+    summary = [
+        {
+            "claim": verdict.claim.what,
+            "outcome": verdict.outcome,
+            "paper": verdict.theirs,
+            "ours": verdict.ours,
+            "standard_error": verdict.standard_error,
+            "note": verdict.note,
+        }
+        for verdict in verdicts
+    ]
+    cells = [{"cell": cell, "metrics": metrics} for cell, metrics in results]
+    write_json(out / f"{table.id}.json", {"table": table.id, "mode": mode, "verdicts": summary, "cells": cells})
+    page = out / f"{table.id}.html"
+    layout = _layout(table, results)
+    pictures = [
+        grouped_means(f"{metric} ({table.source})", layout["columns"], layout["numbers"][metric])
+        for metric in layout["numbers"]
+    ]
+    write_html(
+        page,
+        "table.html",
+        table=table,
+        mode=mode,
+        verdicts=verdicts,
+        layout=layout,
+        pictures=pictures,
+        words=_words(results),
+    )
+    return page
+
+
+def _layout(table, results):
+    """Rows and columns of the table: means over whatever else the grid varies."""
+    row_name, column_names = table.show["rows"], table.show["columns"]
+    rows = list(dict.fromkeys(cell[row_name] for cell, _ in results))
+    columns = list(dict.fromkeys(tuple(cell[name] for name in column_names) for cell, _ in results))
+    texts, numbers = {}, {}
+    for metric in table.show["metrics"]:
+        for row in rows:
+            values = [_values(results, row_name, row, column_names, column, metric) for column in columns]
+            texts[metric, row] = [_text(v) for v in values]
+            if not any(isinstance(v, list) for column in values for v in column):
+                means = [(np.mean(v), _error(v)) if v else (np.nan, 0.0) for v in values]
+                numbers.setdefault(metric, {})[row] = means
+    labels = [
+        ", ".join(f"{name} {value}" for name, value in zip(column_names, column, strict=True)) for column in columns
+    ]
+    return {"metrics": table.show["metrics"], "rows": rows, "columns": labels, "texts": texts, "numbers": numbers}
+
+
+def _values(results, row_name, row, column_names, column, metric):
+    return [
+        metrics[metric]
+        for cell, metrics in results
+        if cell[row_name] == row and tuple(cell[name] for name in column_names) == column and metric in metrics
+    ]
+
+
+def _error(values):
+    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
+
+
+def _text(values):
+    if not values:
+        return ""
+    if isinstance(values[0], list):
+        return ", ".join(str(v) for v in values[0])
+    return f"{np.mean(values):.4g}" + (f" ± {_error(values):.2g}" if len(values) > 1 else "")
+
+
+def _words(results):
+    """Words selected in every fold, where cells report them."""
+    return [
+        (", ".join(f"{name} {value}" for name, value in cell.items()), metrics["always"][:12])
+        for cell, metrics in results
+        if metrics.get("always")
+    ]

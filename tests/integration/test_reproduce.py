@@ -1,0 +1,164 @@
+"""Tables as data: loading, judging, running, stopping and going on, and the pages."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from click.testing import CliRunner
+
+from rarefy.cli._app import app
+from rarefy.datasets import _load
+from rarefy.papers import Claim, Table, load_tables, run_table
+from rarefy.papers.claims import judge
+from rarefy.papers.page import write_results
+from rarefy.papers.text import documents, most_frequent
+
+RESULTS = [({"m": "a", "s": s}, {"error": 10.0 + s}) for s in (0, 1)] + [({"m": "b", "s": 0}, {"error": 12.0})]
+
+
+@pytest.mark.parametrize(
+    ("claim", "outcome", "ours"),
+    [
+        (Claim("x", {"m": "a"}, "error", "", expected=10.0, tolerance=0.5), "reproduced", 10.5),
+        (Claim("x", {"m": "a"}, "error", "", expected=9.0, tolerance=0.5), "not reached", 10.5),
+        (Claim("x", {"m": "a"}, "error", "", expected=12.0, tolerance=0.5), "better", 10.5),
+        (Claim("x", {"m": "a"}, "error", "", expected=12.0, tolerance=0.5, higher_is_better=True), "not reached", 10.5),
+        (Claim("x", {"m": ["a", "b"]}, "error", "", expected=11.0), "reproduced", 11.0),
+        (Claim("x", {"m": "a"}, "error", "", than={"m": "b"}), "reproduced", 10.5),
+        (Claim("x", {"m": "b"}, "error", "", than={"m": "a"}), "not reached", 12.0),
+        (Claim("x", {"m": "c"}, "error", "", expected=1.0), "not reached", None),
+        (Claim("x", {"m": "a"}, "error", "", expected=1.0, data="gone"), "data not to be had", None),
+    ],
+)
+def test_verdicts(claim, outcome, ours):
+    verdict = judge(claim, RESULTS)
+    assert verdict.outcome == outcome
+    assert verdict.ours == ours
+
+
+def test_all_claims_are_about_cells_that_exist():
+    for table in load_tables().values():
+        cells = table.cells("full")
+        assert cells
+        assert len({str(c) for c in cells}) == len(cells)
+        for claim in table.claims:
+            assert claim.reason or claim.data or claim.than, claim.what
+            for where in filter(None, (claim.where, claim.than)):
+                for name, value in where.items():
+                    wanted = value if isinstance(value, list) else [value]
+                    assert all(any(cell[name] == w for cell in cells) for w in wanted), (table.id, claim.what)
+
+
+def test_most_frequent_prefers_the_higher_number_among_equals():
+    np.testing.assert_array_equal(most_frequent(np.array([1, 5, 5, 0, 5]), 2), [4, 2])
+
+
+SLOW = """
+import sys, time
+from rarefy.papers import Table, run_table
+def cell(data, i):
+    time.sleep(0.2)
+    return {"value": i}
+table = Table("slow", "t", "s", cell, {"i": list(range(12))}, {}, ())
+run_table(table, "quick", sys.argv[1], jobs=1)
+"""
+
+
+def test_a_killed_run_goes_on_without_redoing_what_was_done(tmp_path):
+    process = subprocess.Popen([sys.executable, "-c", SLOW, tmp_path])
+    store = tmp_path / "cells" / "slow"
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and len(list(store.glob("*.json"))) < 3:
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    done = {path: path.stat().st_mtime_ns for path in store.glob("*.json")}
+    assert 3 <= len(done) < 12
+    ran = []
+
+    def cell(data, i):
+        ran.append(i)
+        return {"value": i}
+
+    table = Table("slow", "t", "s", cell, {"i": list(range(12))}, {}, ())
+    results, _ = run_table(table, "quick", tmp_path, jobs=1)
+    assert [metrics["value"] for _, metrics in results] == list(range(12))
+    assert len(ran) == 12 - len(done)
+    assert {path: path.stat().st_mtime_ns for path in done} == done
+
+
+def test_a_half_written_cell_is_measured_again(tmp_path):
+    table = Table("t", "t", "s", lambda data, i: {"value": i}, {"i": [1]}, {}, ())
+    run_table(table, "quick", tmp_path)
+    (stored,) = (tmp_path / "cells" / "t").glob("*.json")
+    stored.write_text('{"version": ')
+    results, _ = run_table(table, "quick", tmp_path)
+    assert results == [({"i": 1}, {"value": 1})]
+
+
+@pytest.fixture
+def small_collection(tmp_path, monkeypatch):
+    """A collection in the format of the movie reviews, small enough for a test."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 120)
+    rates = np.where(rng.random(300) < 0.2, 1.0, 0.1)
+    X = rng.poisson(rates * np.where(np.arange(300) < 20, 1 + 2 * y[:, None], 1))
+    words = np.array([f"word{i:03d}".encode() for i in range(299)] + [b"a<b>&"])
+    (tmp_path / "text").mkdir()
+    sp.save_npz(tmp_path / "text" / "movie_review_polarity_X.npz", sp.csr_array(X))
+    np.savez(tmp_path / "text" / "movie_review_polarity_y.npz", y=y, vocab=words)
+    monkeypatch.setitem(
+        _load._TEXT, "movie_reviews", _load._Source("text/movie_review_polarity", (240, 300), {}, "test")
+    )
+    return tmp_path
+
+
+def test_documents_have_long_words_only(small_collection):
+    X, y, words = documents("movie 0", small_collection)
+    assert X.shape[0] == 200
+    assert set(y) == {-1.0, 1.0}
+    assert all(len(word) > 4 for word in words)
+
+
+def test_cells_of_both_papers_measure_something(small_collection):
+    tables = load_tables()
+    common = {"collection": "movie 0", "repeats": 1, "n_splits": 2}
+    for method in ("all", "bss", "leverage", "rfe", "lpsvm", "rrqr", "random"):
+        for supervised in (True, False):
+            found = tables["svm-figure-1-3"].run(small_collection, method=method, r=60, supervised=supervised, **common)
+            assert 0 <= found["error"] <= 60
+    found = tables["ridge-table-3"].run(small_collection, method="ig", r=60, **common)
+    assert found["error at 0.1"] < 50
+    for collection in ("synthetic", "movie 0"):
+        ratio = tables["ridge-figure-3"].run(
+            small_collection, method="bss", factor=1.4, collection=collection, dataset=0
+        )["risk_ratio"]
+        assert 0.2 < ratio < 5
+
+
+def test_the_command_lists_runs_and_explains(tmp_path):
+    runner = CliRunner()
+    assert "svm-table-1" in runner.invoke(app, ["reproduce", "--list"]).output
+    assert "no table poems" in runner.invoke(app, ["reproduce", "poems"]).output
+    result = runner.invoke(app, ["reproduce", "ridge-figure-3", "--out", str(tmp_path)], catch_exceptions=False)
+    assert result.exit_code == 0
+    assert "risk comparable" in result.output
+    page = (tmp_path / "quick" / "ridge-figure-3.html").read_text(encoding="utf-8")
+    assert "<svg" in page
+    assert (tmp_path / "quick" / "ridge-figure-3.json").exists()
+    result = runner.invoke(app, ["reproduce", "ridge-figure-4", "--out", str(tmp_path)], env={"RAREFY_DATA": ""})
+    assert "data not to be had" in result.output
+
+
+def test_pages_escape_words(tmp_path):
+    show = {"rows": "m", "columns": ["s"], "metrics": ["error"]}
+    table = Table("t", "<b>", "s", None, {}, {}, (), show=show)
+    results = [({"m": "a", "s": 0}, {"error": 1.0, "always": ["<script>"]})]
+    text = write_results(table, "quick", results, [], tmp_path).read_text(encoding="utf-8")
+    assert "<script>" not in text
+    assert "&lt;script&gt;" in text

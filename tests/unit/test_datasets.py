@@ -1,0 +1,57 @@
+"""Generators and loaders."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from rarefy.datasets import _load, load, load_libsvm, load_techtc, make_relevant
+from rarefy.exceptions import MissingDataError
+
+
+def test_relevant_features_have_the_promised_means():
+    X, y = make_relevant(4000, 60, 20, random_state=0)
+    assert set(y) == {-1.0, 1.0}
+    means = (y[:, None] * X).mean(axis=0)
+    # Standard error 1/sqrt(4000) = 0.016.
+    np.testing.assert_allclose(means[:20], -np.arange(1, 21), atol=0.08)
+    np.testing.assert_allclose(means[20:], 0, atol=0.08)
+    with pytest.raises(ValueError, match="n_relevant=7"):
+        make_relevant(10, 5, 7)
+
+
+def test_techtc_and_libsvm_formats(tmp_path):
+    (tmp_path / "features.idx").write_text("# words\n0 yacht\n2 opera\n5 sea lion\n")
+    (tmp_path / "vectors.dat").write_text("# vectors\n1 0:2 5:1\n-1 2:3\n")
+    found = load_techtc(tmp_path)
+    np.testing.assert_array_equal(found.data.toarray(), [[2, 0, 1], [0, 3, 0]])
+    np.testing.assert_array_equal(found.target, [1, -1])
+    assert list(found.feature_names) == ["yacht", "opera", "sea lion"]
+    (tmp_path / "a.txt").write_text("1 1:0.5 3:2\n0 2:1\n")
+    np.testing.assert_array_equal(load_libsvm(tmp_path / "a.txt").data.toarray(), [[0.5, 0, 2], [0, 1, 0]])
+
+
+def test_missing_and_wrong_data_are_explained(tmp_path):
+    with pytest.raises(MissingDataError, match="known are movie_reviews"):
+        load("poems", tmp_path)
+    with pytest.raises(MissingDataError, match="--data DIR"):
+        load("movie_reviews", None)
+    with pytest.raises(FileNotFoundError, match=r"_X\.npz is missing.* It holds Polarity"):
+        load("movie_reviews", tmp_path)
+    with pytest.raises(MissingDataError, match="TechTC-300"):
+        load("techtc:1_2", tmp_path)
+    (tmp_path / "text").mkdir()
+    sp.save_npz(tmp_path / "text" / "movie_review_polarity_X.npz", sp.csr_array((3, 2)))
+    np.savez(tmp_path / "text" / "movie_review_polarity_y.npz", y=np.array([0, 1, 1]))
+    with pytest.raises(MissingDataError, match="another version"):
+        load("movie_reviews", tmp_path)
+
+
+def test_a_checked_data_set_comes_with_its_words(tmp_path, monkeypatch):
+    source = _load._Source("text/small", (2, 3), {1: 1}, "nothing")
+    monkeypatch.setitem(_load._TEXT, "small", source)
+    (tmp_path / "text").mkdir()
+    sp.save_npz(tmp_path / "text" / "small_X.npz", sp.csr_array(np.eye(2, 3)))
+    np.savez(tmp_path / "text" / "small_y.npz", y=np.array([0, 1]), vocab=np.array([b"a", b"bc", b"d"]))
+    found = load("small", tmp_path)
+    assert list(found.feature_names) == ["a", "bc", "d"]
+    assert found.data.shape == (2, 3)
