@@ -29,9 +29,9 @@ RESULTS = [({"m": "a", "s": s}, {"error": 10.0 + s}) for s in (0, 1)] + [({"m": 
         (Claim("x", {"m": "a"}, "error", "", expected=12.0, tolerance=0.5), "better", 10.5),
         (Claim("x", {"m": "a"}, "error", "", expected=12.0, tolerance=0.5, higher_is_better=True), "not reached", 10.5),
         (Claim("x", {"m": ["a", "b"]}, "error", "", expected=11.0), "reproduced", 11.0),
-        (Claim("x", {"m": "a"}, "error", "", than={"m": "b"}), "reproduced", 10.5),
+        (Claim("x", {"m": "a"}, "error", "", than={"m": "b"}), "reproduced", 10.0),
         (Claim("x", {"m": "b"}, "error", "", than={"m": "a"}), "not reached", 12.0),
-        (Claim("x", {"m": "c"}, "error", "", expected=1.0), "not reached", None),
+        (Claim("x", {"m": "c"}, "error", "", expected=1.0), "not run", None),
         (Claim("x", {"m": "a"}, "error", "", expected=1.0, data="gone"), "data not to be had", None),
     ],
 )
@@ -56,6 +56,7 @@ def test_all_claims_are_about_cells_that_exist():
 
 def test_most_frequent_prefers_the_higher_number_among_equals():
     np.testing.assert_array_equal(most_frequent(np.array([1, 5, 5, 0, 5]), 2), [4, 2])
+    np.testing.assert_array_equal(most_frequent(np.array([1, 5, 5, 0, 5]), 5), [4, 2, 1, 0])
 
 
 SLOW = """

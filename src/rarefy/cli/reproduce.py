@@ -11,7 +11,13 @@ from rarefy.exceptions import MissingDataError
 from rarefy.papers import load_tables, run_table
 from rarefy.papers.page import write_results
 
-_STYLES = {"reproduced": "green", "better": "green", "not reached": "red", "data not to be had": "yellow"}
+_STYLES = {
+    "reproduced": "green",
+    "better": "green",
+    "not reached": "red",
+    "data not to be had": "yellow",
+    "not run": "dim",
+}
 
 
 @click.command()

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 FOLDERS = ("svm_selection", "ridge_selection")
-REPRODUCED, BETTER, NOT_REACHED, NO_DATA = "reproduced", "better", "not reached", "data not to be had"
+REPRODUCED, BETTER, NOT_REACHED = "reproduced", "better", "not reached"
+NO_DATA, NOT_RUN = "data not to be had", "not run"
 
 
 @dataclass(frozen=True)
@@ -88,30 +89,46 @@ def judge(claim, results):
     """Compare a claim with results, a list of (cell, metrics)."""
     if claim.data is not None:
         return Verdict(claim, NO_DATA, None, None, claim.expected, claim.data)
-    ours, error = _mean(claim.where, claim.metric, results)
-    if ours is None:
-        return Verdict(claim, NOT_REACHED, None, None, claim.expected, "no cell of this run measured it")
+    chosen = _select(claim.where, claim.metric, results)
+    if not chosen:
+        return Verdict(claim, NOT_RUN, None, None, claim.expected, "the grid of this run has no such cell")
+    ours, error = _mean_and_error([value for _, value in chosen])
     sign = -1.0 if claim.higher_is_better else 1.0
-    if claim.than is not None:
-        theirs, other = _mean(claim.than, claim.metric, results)
-        holds = theirs is not None and sign * (ours - theirs) <= claim.tolerance
-        spread = (
-            "" if theirs is None else f"difference {ours - theirs:+.4g}, standard errors {error:.2g} and {other:.2g}"
-        )
-        return Verdict(claim, REPRODUCED if holds else NOT_REACHED, ours, error, theirs, spread)
-    worse = sign * (ours - claim.expected)
-    outcome = REPRODUCED if abs(worse) <= claim.tolerance else BETTER if worse < 0 else NOT_REACHED
-    return Verdict(claim, outcome, ours, error, claim.expected, claim.reason)
+    if claim.than is None:
+        worse = sign * (ours - claim.expected)
+        outcome = REPRODUCED if abs(worse) <= claim.tolerance else BETTER if worse < 0 else NOT_REACHED
+        return Verdict(claim, outcome, ours, error, claim.expected, claim.reason)
+    return _compare(claim, chosen, _select(claim.than, claim.metric, results), sign)
 
 
-def _mean(where, metric, results):
-    values = [
-        metrics[metric]
+def _compare(claim, chosen, others, sign):
+    """Compare cells that differ in nothing but what the claim names, pair by pair."""
+    named = {*claim.where, *claim.than}
+
+    def rest(cell):
+        return tuple(sorted((name, str(value)) for name, value in cell.items() if name not in named))
+
+    partner = {rest(cell): value for cell, value in others}
+    pairs = [(value, partner[rest(cell)]) for cell, value in chosen if rest(cell) in partner]
+    if not pairs:
+        return Verdict(claim, NOT_RUN, None, None, None, "the grid of this run has no cells to compare")
+    ours, error = _mean_and_error([a for a, _ in pairs])
+    theirs, _ = _mean_and_error([b for _, b in pairs])
+    difference, spread = _mean_and_error([a - b for a, b in pairs])
+    outcome = REPRODUCED if sign * difference <= claim.tolerance else NOT_REACHED
+    note = f"paired difference {difference:+.3g} ± {spread:.2g} over {len(pairs)} cells; {claim.reason}"
+    return Verdict(claim, outcome, ours, error, theirs, note)
+
+
+def _select(where, metric, results):
+    return [
+        (cell, metrics[metric])
         for cell, metrics in results
         if metric in metrics and all(_matches(cell.get(name), value) for name, value in where.items())
     ]
-    if not values:
-        return None, None
+
+
+def _mean_and_error(values):
     error = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
     return float(np.mean(values)), error
 

@@ -18,12 +18,14 @@ from rarefy.selection import (
 )
 
 
-def make_selector(method, r, seed, **options):
+def make_selector(method, r, seed, *, C=1.0, **options):
     """The selector called `method`, keeping r features; the 1-norm SVM keeps as many as it likes."""
     if method == "bss":
         return BSSSelector(r, random_state=seed, **options)
-    if method == "bss, 95 %":  # only the dimensions that hold 95 % of the squared norm
-        return BSSSelector(r, rank=0.95, random_state=seed, **options)
+    if method.endswith(", 95 %"):  # only the dimensions that hold 95 % of the squared norm
+        return make_selector(method.removesuffix(", 95 %"), r, seed, C=C, rank=0.95, **options)
+    if method.startswith("bss, t = "):  # from a Gaussian sketch of t rows
+        return BSSSelector(r, sketch_size=int(method.removeprefix("bss, t = ")), random_state=seed)
     if method == "leverage":
         return LeverageScoreSelector(r, random_state=seed, **options)
     if method == "rrqr":
@@ -33,9 +35,9 @@ def make_selector(method, r, seed, **options):
     if method == "ig":
         return InformationGainSelector(r)
     if method == "lpsvm":
-        return LPSVMSelector(C=1.0)
+        return LPSVMSelector(C=C)
     if method == "rfe":
-        return RFE(LinearSVC(random_state=seed), n_features_to_select=r, step=0.1)
+        return RFE(LinearSVC(C=C, random_state=seed), n_features_to_select=r, step=0.1)
     raise ValueError(f"There is no method {method!r}.")
 
 

@@ -43,6 +43,6 @@ def folds(X, y, repeats, n_splits, seed=0):
 
 
 def most_frequent(counts, k=5):
-    """Numbers of the k most often selected features, equal ones by their number from the top."""
-    order = np.lexsort((-np.arange(len(counts)), -counts))
-    return order[:k]
+    """Numbers of the k most often selected features, equal ones by their number from the top; none never selected."""
+    order = np.lexsort((-np.arange(len(counts)), -counts))[:k]
+    return order[counts[order] > 0]

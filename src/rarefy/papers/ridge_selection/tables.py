@@ -30,7 +30,7 @@ def synthetic(data, *, method, r, k, dataset, repeats, n_splits):
     return {
         "error": 100.0 * float(np.mean(errors)),
         "top5": top.tolist(),
-        "top5_relevant": int(np.sum(top <= k)),
+        "top5_irrelevant": int(np.sum(top > k)),
         "seconds": float(np.mean(seconds)),
     }
 
