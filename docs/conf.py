@@ -39,6 +39,7 @@ _SIGN = re.compile(r"\||(?<=\w)_(?!\w)")
 
 
 def _as_rst(line):
+    line = re.sub(r":ref:`([^<`]+?) *<[^`]*>`", r"\1", line)  # labels of scikit-learn's own guide, in inherited text
     parts = _CODE.split(line)
     parts[::2] = [_SIGN.sub(r"\\\g<0>", part) for part in parts[::2]]
     return _CITATION.sub(_linked, "".join(parts))
