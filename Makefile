@@ -34,6 +34,7 @@ check: $(STAMP)
 # The peers' own pins exclude the newest scikit-learn, so they get an environment of their own.
 bench: $(BENCH_STAMP)
 	$(BENCH_BIN)/python benchmarks/bench_selection.py
+	$(BENCH_BIN)/python benchmarks/bench_relief.py
 
 $(BENCH_STAMP): pyproject.toml
 	test -x $(BENCH_BIN)/python || $(PYTHON) -m venv .venv-bench

@@ -151,7 +151,7 @@ def relief(X, y, k=1):
     X = X / np.where(spread > 0, spread, 1)
     scores = np.zeros(X.shape[1])
     for i in range(len(y)):
-        distance = np.sqrt(((X - X[i]) ** 2).sum(axis=1))
+        distance = np.abs(X - X[i]).sum(axis=1)
         for c in np.unique(y):
             others = [j for j in range(len(y)) if y[j] == c and j != i]
             near = sorted(others, key=lambda j: distance[j])[:k]

@@ -16,7 +16,7 @@ class ReliefSelector(PlainSelector):
     """Keep the features that differ between near neighbours of different classes.
 
     For every row the nearest rows of its own class (hits) and of each other class (misses) are found,
-    in Euclidean distance with every feature divided by its range. A feature gains by how much it
+    in Manhattan distance with every feature divided by its range. A feature gains by how much it
     differs from the misses and loses by how much it differs from the hits.
 
     Parameters
@@ -96,7 +96,13 @@ def _in_units_of_range(X):
     """X with every column divided by its range; a constant column stays as it is."""
     spread = (X.max(axis=0) - X.min(axis=0)).toarray().ravel() if sp.issparse(X) else np.ptp(X, axis=0)
     factor = 1.0 / np.where(spread > 0, spread, 1.0)
-    return (X @ sp.diags_array(factor)).tocsr() if sp.issparse(X) else X * factor
+    if not sp.issparse(X):
+        return X * factor
+    unit = sp.csr_array(X, copy=True)
+    unit.sum_duplicates()
+    unit.data *= factor[unit.indices]
+    # scikit-learn's sparse distances take 32-bit indices only.
+    return sp.csr_array((unit.data, unit.indices.astype(np.int32), unit.indptr.astype(np.int32)), shape=unit.shape)
 
 
 def _relief_scores(X, label, k):
@@ -106,7 +112,9 @@ def _relief_scores(X, label, k):
     scores = np.zeros(X.shape[1])
     for c in range(len(share)):
         others = np.flatnonzero(label == c)
-        found = NearestNeighbors(n_neighbors=min(k + 1, len(others))).fit(X[others])
+        found = NearestNeighbors(n_neighbors=min(k + 1, len(others)), metric="manhattan", algorithm="brute").fit(
+            X[others]
+        )
         for own in range(len(share)):
             rows = np.flatnonzero(label == own)
             if own == c and len(rows) < 2:
