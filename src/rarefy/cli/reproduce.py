@@ -83,7 +83,8 @@ def _run(console, table, mode, data, out, jobs):
         grid.add_column(header, justify="left" if header in ("claim", "verdict") else "right")
     for v in verdicts:
         theirs = "" if v.theirs is None else f"{v.theirs:.4g}"
-        ours = "" if v.ours is None else f"{v.ours:.4g} ± {v.standard_error:.2g}"
+        spread = f" ± {v.standard_error:.2g}" if v.standard_error else ""
+        ours = "" if v.ours is None else f"{v.ours:.4g}{spread}"
         grid.add_row(v.claim.what, theirs, ours, f"[{_STYLES[v.outcome]}]{v.outcome}[/]")
     console.print(grid)
     console.print(f"Page: {page}", highlight=False)
