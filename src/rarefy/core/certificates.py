@@ -38,7 +38,7 @@ import scipy.sparse.linalg as spla
 from rarefy.core.rows import Array, Index, Rows, as_rows
 from rarefy.core.sparsify import Selection
 from rarefy.core.sparsify.leverage import distortion_bound as leverage_bound
-from rarefy.core.spectrum import EPS, Spectrum, sketched
+from rarefy.core.spectrum import EPS, Spectrum, sketched, spectrum
 from rarefy.core.threads import threads_for
 from rarefy.core.wording import sentences
 
@@ -86,6 +86,8 @@ class Certificate:
         Dimensions of V, and of the row space of the data.
     singular_values : (float, float)
         The largest and the smallest of those that belong to V.
+    following : float
+        The largest singular value that does not belong to V; 0 if V spans everything.
     energy_kept : float
         Share of the data's squared norm inside V.
     residual_ratio : float or None
@@ -111,6 +113,7 @@ class Certificate:
     rank: int
     numerical_rank: int
     singular_values: tuple[float, float]
+    following: float
     energy_kept: float
     residual_ratio: float | None
     failure_probability: float | None
@@ -197,6 +200,12 @@ class Certificate:
         return "\n".join(sentences(self))
 
     @property
+    def ambiguous(self) -> bool:
+        """Whether the cut after the leading dimensions passes through (nearly) equal singular values."""
+        top, bottom = self.singular_values
+        return bottom - self.following <= 1e-6 * top
+
+    @property
     def _whole(self) -> bool:
         """Whether V spans the whole row space of the data, so that claims about models follow."""
         return self.sketch is None and self.rank == self.numerical_rank
@@ -226,14 +235,21 @@ class Certificate:
             rows = self.sketch.apply(rows)
         with threads_for(min(rows.shape)):
             found = _remeasured(rows, self)
-        # Singular vectors of ill-conditioned data are only known to eps * kappa, in any route.
+        # Singular vectors of ill-conditioned data are only known to eps * kappa, in any route, and those on
+        # either side of the cut only as well as their singular values differ.
         top, bottom = found.singular_values
-        allowed = tol * max(1.0, found.distortion) + EPS * top / bottom * max(1.0, found.eigenvalues[1])
+        rounding = EPS * top / bottom
+        if found.following > 0.0:
+            rounding += EPS * top / max(bottom - found.following, 1e-6 * top)
+        if found.residual_ratio is not None:
+            rounding += EPS * top / found.following
+        allowed = tol * max(1.0, found.distortion) + 100.0 * rounding * max(1.0, found.eigenvalues[1])
         pairs = [
             *zip(found.eigenvalues, self.eigenvalues, strict=True),
             (found.energy_kept, self.energy_kept),
             (found.residual_ratio or 0.0, self.residual_ratio or 0.0),
             *((a / top, b / top) for a, b in zip(found.singular_values, self.singular_values, strict=True)),
+            (found.following / top, self.following / top),
         ]
         difference = float(np.max([abs(a - b) for a, b in pairs]))  # NaN if any is
         same_ranks = (found.rank, found.numerical_rank) == (self.rank, self.numerical_rank)
@@ -322,6 +338,7 @@ def certificate(
         rank=spec.rank,
         numerical_rank=spec.numerical_rank,
         singular_values=(float(spec.sigma[0]), float(spec.sigma[-1])),
+        following=spec.following,
         energy_kept=spec.energy,
         residual_ratio=residual_ratio,
         failure_probability=failure_probability,
@@ -352,7 +369,13 @@ def _remeasured(X: Rows, claimed: Certificate) -> Certificate:
     ell = max(1, min(claimed.rank, numerical_rank))
     # Rows of V diag(sigma) for the chosen features: inside the leading dimensions, and outside.
     V_sigma = A.take(claimed.indices, Wt.T) if wide else Wt.T[claimed.indices] * sigma
-    B = V_sigma[:, :ell] / sigma[:ell] * claimed.weights[:, None]
+    V_kept = V_sigma[:, :ell] / sigma[:ell]
+    following = float(sigma[ell]) if ell < numerical_rank else 0.0
+    if sigma[ell - 1] - following <= 1e-6 * sigma[0]:
+        # Equal singular values on both sides of the cut: which dimensions are the leading ones is a matter of
+        # choice, and the certificate speaks of the choice that `spectrum` makes.
+        V_kept = spectrum(X, keep=lambda values: min(ell, len(values))).V.take(claimed.indices)
+    B = V_kept * claimed.weights[:, None]
     relative2 = (sigma / sigma[0]) ** 2
     residual_ratio = None
     if claimed.residual_ratio is not None:
@@ -364,6 +387,7 @@ def _remeasured(X: Rows, claimed: Certificate) -> Certificate:
         rank=ell,
         numerical_rank=numerical_rank,
         singular_values=(float(sigma[0]), float(sigma[ell - 1])),
+        following=following,
         energy_kept=float(relative2[:ell].sum() / relative2.sum()),
         residual_ratio=residual_ratio,
     )

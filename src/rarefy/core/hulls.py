@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.core.rows import Array, Index, as_rows
+from rarefy.core.rows import Array, Index, as_rows, well_scaled
 from rarefy.core.threads import threads_for
 
 _TOL = 1e-13
@@ -48,13 +48,11 @@ def minimum_enclosing_ball(X: object) -> Ball:
         `radius2` is the largest squared distance from the centre `weights @ X`, which the smallest
         squared radius undercuts by at most `gap`.
     """
-    K = as_rows(X).T.gram()
-    # The ball moves along with the points: the mean as origin keeps the entries small.
-    K = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
+    K, unit2 = _centred_gram(X)
     q = K.diagonal().copy()
     with threads_for(len(K)):
         u, f, gap = _minimise(K, q, np.zeros(len(K), dtype=np.intp))
-    return Ball(max(0.0, gap - f), gap, u)
+    return Ball(max(0.0, gap - f) * unit2, gap * unit2, u)
 
 
 def hard_margin2(X: object, y: NDArray[np.generic]) -> float:
@@ -71,11 +69,25 @@ def hard_margin2(X: object, y: NDArray[np.generic]) -> float:
     if len(classes) != 2:
         raise ValueError(f"A margin lies between two classes; y has {len(classes)}.")
     sign = np.where(groups == 1, 1.0, -1.0)
-    K = as_rows(X).T.gram()
-    K = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
+    K, unit2 = _centred_gram(X)
     with threads_for(len(K)):
         _, f, gap = _minimise(K * np.outer(sign, sign), np.zeros(len(K)), groups)
-    return f / 4.0 if f > 10.0 * max(gap, _TOL * float(K.diagonal().max())) else 0.0
+    return f / 4.0 * unit2 if f > 10.0 * max(gap, _TOL * float(K.diagonal().max())) else 0.0
+
+
+def _centred_gram(X: object) -> tuple[Array, float]:
+    """Gram matrix of the points with their mean as origin, and the unit it is measured in.
+
+    Balls and margins move along with the points. The mean is taken off before anything is squared: a
+    common offset would otherwise cost all digits.
+    """
+    features, scale = well_scaled(as_rows(X).T)
+    n = features.shape[1]
+    K = np.zeros((n, n))
+    for _, block in features.blocks():
+        centred = block - block.mean(axis=1, keepdims=True)
+        K += centred.T @ centred
+    return K, scale * scale
 
 
 def _minimise(K: Array, q: Array, groups: Index) -> tuple[Array, float, float]:

@@ -185,3 +185,19 @@ def streamed_gram(A: Rows, T: Array) -> Array:
     for _, P in A.blocks(T):
         G += P.T @ P
     return G
+
+
+def largest_entry(A: Rows) -> float:
+    """Largest absolute value in A."""
+    return max((float(np.abs(block).max(initial=0.0)) for _, block in A.blocks()), default=0.0)
+
+
+def well_scaled(A: Rows) -> tuple[Rows, float]:
+    """A, or A divided by a number such that squares neither overflow nor vanish, and that number."""
+    scale = 1.0
+    largest = largest_entry(A)
+    while largest > 0.0 and not 1e-100 < largest < 1e100:
+        step = min(max(largest, 1e-300), 1e300)  # the inverse of a subnormal number would overflow
+        A, scale = A.scaled(1.0 / step), scale * step
+        largest = largest_entry(A)
+    return A, scale

@@ -18,10 +18,11 @@ accurate relative to its own size.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from numbers import Integral
 
 import numpy as np
 
-from rarefy.core.rows import Array, DenseRows, Index, Rows, streamed_gram
+from rarefy.core.rows import Array, DenseRows, Index, Rows, streamed_gram, well_scaled
 from rarefy.core.threads import threads_for
 
 EPS = float(np.finfo(np.float64).eps)
@@ -68,6 +69,10 @@ class Spectrum:
     numerical_rank: int
     energy: float
     """Share of the squared Frobenius norm that the kept singular values carry."""
+    following: float
+    """The largest singular value left out; 0 if none is."""
+    outside: tuple[Rows, Array | None]
+    """What V leaves of each feature, as coordinates: row i of the product of the two."""
 
     @property
     def rank(self) -> int:
@@ -91,46 +96,39 @@ def spectrum(X: Rows, keep: Callable[[Array], int] | None = None) -> Spectrum:
     G = A.gram()
     scale = 1.0
     if not _GRAM_TRACE_RANGE[0] < np.trace(G) < _GRAM_TRACE_RANGE[1]:
-        scale = _largest_entry(A)
-        if scale == 0.0:
-            return _empty(d)
-        A = A.scaled(1.0 / scale)
+        A, scale = well_scaled(A)
         G = A.gram()
+        if np.trace(G) == 0.0:
+            return _empty(d)
 
     sigma, U = _singular_pairs(A, G, max(n, d) * EPS)
     numerical_rank = len(sigma)
     kept = numerical_rank if keep is None else keep(sigma)
     energy = min(1.0, float(np.sum(sigma[:kept] ** 2) / np.trace(G)))
-    sigma, U = sigma[:kept], U[:, :kept]
-    V = _wide_vectors(A, sigma, U) if wide else _tall_vectors(U)
-    return Spectrum(V, sigma * scale, numerical_rank, energy)
+    V = _wide_vectors(A, sigma[:kept], U[:, :kept]) if wide else _tall_vectors(U[:, :kept])
+    outside = (A, U[:, kept:]) if wide else (DenseRows(U[:, kept:] * sigma[kept:]), None)
+    following = float(sigma[kept]) * scale if kept < numerical_rank else 0.0
+    return Spectrum(V, sigma[:kept] * scale, numerical_rank, energy, following, outside)
 
 
 def leading(sigma: Array, rank: float | None) -> int:
     """How many of the singular values `rank` means: a number, a share of their squared sum, or all."""
     if rank is None:
         return len(sigma)
-    if isinstance(rank, float):
+    if not isinstance(rank, Integral):
         share = np.cumsum(sigma**2) / np.sum(sigma**2)
-        return min(int(np.searchsorted(share, rank - EPS)) + 1, len(sigma))
+        return min(int(np.searchsorted(share, float(rank) - EPS)) + 1, len(sigma))
     return min(int(rank), len(sigma))
 
 
-def residual_norms2(X: Rows, spec: Spectrum) -> Array:
-    """Squared norm of what V leaves unexplained of each column of X, in units of sigma_max^2.
-
-    Zero where it is below rounding: ||x_i||^2 - ||diag(sigma) v_i||^2 loses what cancels.
-    """
-    if spec.rank == spec.numerical_rank:
-        return np.zeros(X.shape[1])
-    top = spec.sigma[0]
-    whole, inside = np.empty(X.shape[1]), np.empty(X.shape[1])
-    for columns, block in X.T.blocks():
-        whole[columns] = np.sum((block / top) ** 2, axis=1)
-    for columns, block in spec.V.features.blocks(spec.V.T):
-        inside[columns] = np.sum((block * (spec.sigma / top)) ** 2, axis=1)
-    residual2 = whole - inside
-    return np.where(residual2 > 1e-13 * whole, residual2, 0.0)
+def residual_norms2(spec: Spectrum) -> Array:
+    """Squared norm of what V leaves unexplained of each feature, relative to the largest of them."""
+    features, T = spec.outside
+    residual2 = np.zeros(features.shape[0])
+    for rows, block in features.blocks(T):
+        residual2[rows] = np.einsum("ij,ij->i", block, block)
+    largest = residual2.max(initial=0.0)
+    return residual2 / largest if largest > 0.0 else residual2
 
 
 def sketched(X: Rows, size: int, rng: np.random.Generator) -> Rows:
@@ -198,9 +196,6 @@ def _tall_vectors(V: Array) -> RightVectors:
     return RightVectors(DenseRows(V), None, np.einsum("ij,ij->i", V, V))
 
 
-def _largest_entry(A: Rows) -> float:
-    return max((float(np.abs(block).max(initial=0.0)) for _, block in A.blocks()), default=0.0)
-
-
 def _empty(d: int) -> Spectrum:
-    return Spectrum(RightVectors(DenseRows(np.zeros((d, 0))), None, np.zeros(d)), np.zeros(0), 0, 1.0)
+    nothing = DenseRows(np.zeros((d, 0)))
+    return Spectrum(RightVectors(nothing, None, np.zeros(d)), np.zeros(0), 0, 1.0, 0.0, (nothing, None))

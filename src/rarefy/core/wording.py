@@ -13,6 +13,8 @@ def sentences(c: "Certificate") -> list[str]:
     if kept < c.n_requested:
         lines[0] += f" {c.n_requested} were asked for; fewer are enough for what follows."
     lines.append(_about_the_space(c))
+    if c.ambiguous and c.rank < c.numerical_rank:
+        lines.append("The cut passes through equal singular values: these dimensions are one choice among several.")
     low, high = c.eigenvalues
     spread = f"Eigenvalues of V'RR'V measured between {low:.4g} and {high:.4g}; distortion ||E|| = {c.distortion:.4g}."
     if c.distortion_bound is not None:

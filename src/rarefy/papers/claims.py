@@ -31,6 +31,8 @@ class Claim:
     tolerance: float = 0.0
     than: dict[str, Any] | None = None
     higher_is_better: bool = False
+    comparable: bool = False
+    """With `than`: the two should not differ, rather than the first be no worse."""
     data: str | None = None
     """Why the claim cannot be checked with data that can be had; None if it can."""
 
@@ -103,7 +105,7 @@ def judge(claim, results):
 
 def _compare(claim, chosen, others, sign):
     """Compare cells that differ in nothing but what the claim names, pair by pair."""
-    named = {*claim.where, *claim.than}
+    named = {n for n in {*claim.where, *claim.than} if claim.where.get(n) != claim.than.get(n)}
 
     def rest(cell):
         return tuple(sorted((name, str(value)) for name, value in cell.items() if name not in named))
@@ -116,7 +118,11 @@ def _compare(claim, chosen, others, sign):
     theirs, _ = _mean_and_error([b for _, b in pairs])
     difference, spread = _mean_and_error([a - b for a, b in pairs])
     outcome = REPRODUCED if sign * difference <= claim.tolerance else NOT_REACHED
+    if claim.comparable and sign * difference < -claim.tolerance:
+        outcome = BETTER
     note = f"paired difference {difference:+.3g} ± {spread:.2g} over {len(pairs)} cells; {claim.reason}"
+    if len(pairs) < 2 or abs(difference) < 2.0 * spread:
+        note += "; within two standard errors, so not settled by this run"
     return Verdict(claim, outcome, ours, error, theirs, note)
 
 

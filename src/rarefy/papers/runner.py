@@ -1,6 +1,7 @@
 """Runs the cells of a table: in parallel, each stored when it is done, so that a killed run goes on where it was."""
 
 import hashlib
+import inspect
 import json
 import os
 import tempfile
@@ -43,16 +44,17 @@ def run_table(table, mode, out, *, data=None, jobs=1, progress=None):
     store.mkdir(parents=True, exist_ok=True)
     cells = table.cells(mode)
     paths = [store / f"{cell_key(cell)}.json" for cell in cells]
-    missing = [i for i, path in enumerate(paths) if read_cell(path) is None]
+    origin = _origin(table.run, data)
+    missing = [i for i, path in enumerate(paths) if read_cell(path, origin) is None]
     done = len(cells) - len(missing)
     if progress is not None:
         progress(done, len(cells))
-    work = (delayed(_measure)(table.run, cells[i], paths[i], data, jobs) for i in missing)
+    work = (delayed(_measure)(table.run, cells[i], paths[i], data, jobs, origin) for i in missing)
     for _ in Parallel(n_jobs=jobs, return_as="generator_unordered")(work):
         done += 1
         if progress is not None:
             progress(done, len(cells))
-    results = [(cell, read_cell(path)) for cell, path in zip(cells, paths, strict=True)]
+    results = [(cell, read_cell(path, origin)) for cell, path in zip(cells, paths, strict=True)]
     return results, [judge(claim, results) for claim in table.claims]
 
 
@@ -61,13 +63,24 @@ def cell_key(cell):
     return hashlib.sha256(json.dumps(cell, sort_keys=True).encode()).hexdigest()[:20]
 
 
-def read_cell(path):
-    """The metrics stored for a cell, or None if there are none (or from another version)."""
+def read_cell(path, origin):
+    """The metrics stored for a cell, or None if there are none or they come from other code or data."""
     try:
         stored = json.loads(Path(path).read_text(encoding="utf-8"))
     except (FileNotFoundError, json.JSONDecodeError):
         return None
-    return stored["metrics"] if stored.get("version") == rarefy.__version__ else None
+    same = isinstance(stored, dict) and stored.get("origin") == origin
+    return stored.get("metrics") if same else None
+
+
+def _origin(run, data):
+    """What a cell's result depends on besides its parameters: our version, the code of the table, the data folder."""
+    try:
+        code = inspect.getsource(run)
+    except (OSError, TypeError):  # defined interactively
+        code = run.__qualname__
+    where = "" if data is None else str(Path(data).resolve())
+    return hashlib.sha256("\n".join([rarefy.__version__, code, where]).encode()).hexdigest()[:20]
 
 
 def write_json(path, value):
@@ -78,10 +91,10 @@ def write_json(path, value):
     os.replace(name, path)
 
 
-def _measure(run, cell, path, data, jobs):
+def _measure(run, cell, path, data, jobs, origin):
     start = time.perf_counter()
     # Several processes share the cores: more than one thread each would only wait for one another.
     with threadpool_limits(limits=1 if jobs != 1 else None):
         metrics = run(data=data, **cell)
     seconds = time.perf_counter() - start
-    write_json(path, {"version": rarefy.__version__, "cell": cell, "seconds": seconds, "metrics": metrics})
+    write_json(path, {"origin": origin, "cell": cell, "seconds": seconds, "metrics": metrics})

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rarefy.core.certificates import Sketch, certificate
@@ -59,6 +59,21 @@ def one_of(name, value, allowed, owner):
 def draw_seed(random_state):
     """One integer from a scikit-learn style random state, to seed numpy generators with."""
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def tidy_sparse(X):
+    """CSR with sorted 32-bit indices where that is possible, never the caller's own arrays rearranged.
+
+    Solvers behind scikit-learn take 32-bit indices only, and some sort indices in place.
+    """
+    if not sp.issparse(X):
+        return X
+    X = X.tocsr()
+    X = X if X.has_sorted_indices else X.sorted_indices()
+    limit = np.iinfo(np.int32).max
+    if X.indices.dtype == np.int32 or max(X.nnz, *X.shape) > limit:
+        return X
+    return type(X)((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
 
 
 def _columns_in_use(X):
@@ -126,12 +141,23 @@ class WeightedSelector(SelectorMixin, BaseEstimator, ABC):
         X_original : {array, sparse matrix} of shape (n_samples, n_features)
             The data with zeros where columns were dropped.
         """
-        X = super().inverse_transform(X)
-        if not self.rescale:
-            return X
-        weights = np.ones(self.n_features_in_)
-        weights[self.selected_] = self.weights_
-        return _times_columns(X, 1.0 / weights)
+        check_is_fitted(self)
+        X = check_array(X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
+        columns = np.flatnonzero(self.support_)
+        if X.shape[1] != len(columns):
+            raise ParameterError(
+                f"inverse_transform of {type(self).__name__} needs the {len(columns)} selected columns; "
+                f"X has {X.shape[1]}."
+            )
+        factors = (1.0 / self._column_weights() if self.rescale else np.ones(len(columns))).astype(X.dtype)
+        if sp.issparse(X):
+            spread = sp.csr_array(
+                (factors, (np.arange(len(columns)), columns)), shape=(len(columns), self.n_features_in_)
+            )
+            return (X @ spread).asformat(X.format)
+        original = np.zeros((X.shape[0], self.n_features_in_), dtype=X.dtype)
+        original[:, columns] = X * factors
+        return original
 
     def _column_weights(self):
         return self.weights_[np.argsort(self.selected_)]

@@ -124,7 +124,7 @@ class BSSSelector(SpectralSelector):
         progress = progress_bar("selecting", self.verbose)
         if self.method == "single":
             return bss(spec.V, budget, progress), {"method": "bss"}
-        residual2 = residual_norms2(rows, spec)
+        residual2 = residual_norms2(spec)
         selection = dual_set(spec.V, residual2, budget, progress)
         return selection, {"method": "dual", "residual_ratio": _residual_ratio(residual2, selection)}
 

@@ -97,6 +97,8 @@ def _indices(support, d, names):
     if support.dtype == bool:
         if len(support) != d:
             raise ParameterError(f"A mask of support must have {d} entries; got {len(support)}.")
+        if not support.any():
+            raise ParameterError("support is empty; name at least one feature.")
         return np.flatnonzero(support)
     if support.dtype.kind in "UO":
         support = _from_names(support, names)

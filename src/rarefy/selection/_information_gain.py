@@ -5,7 +5,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from rarefy.core.information import information_gain
-from rarefy.selection._base import PlainSelector, feature_budget
+from rarefy.selection._base import PlainSelector, feature_budget, tidy_sparse
 
 
 class InformationGainSelector(PlainSelector):
@@ -65,6 +65,7 @@ class InformationGainSelector(PlainSelector):
             The fitted selector.
         """
         X, y = validate_data(self, X, y, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
+        X = tidy_sparse(X)
         check_classification_targets(y)
         budget = feature_budget(self.n_features_to_select, X.shape[1], type(self).__name__)
         classes, index = np.unique(y, return_inverse=True)

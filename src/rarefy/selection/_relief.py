@@ -6,7 +6,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from rarefy.exceptions import DegenerateDataError
+from rarefy.exceptions import DegenerateDataError, ParameterError
 from rarefy.selection._base import PlainSelector, feature_budget, optional_count
 
 _CHUNK_ENTRIES = 1 << 21
@@ -75,6 +75,8 @@ class ReliefSelector(PlainSelector):
             The fitted selector.
         """
         owner = type(self).__name__
+        if self.n_neighbors is None:
+            raise ParameterError(f"n_neighbors of {owner} must be an integer >= 1; got None.")
         optional_count("n_neighbors", self.n_neighbors, owner)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32))
         check_classification_targets(y)

@@ -180,6 +180,8 @@ def selection_stability(
     X = X if hasattr(X, "shape") else np.asarray(X)
     rng = check_random_state(random_state)
     splits = [train for train, _ in _splitter(cv, n_splits, train_size, y, rng).split(X, y)]
+    if len(splits) < 2:
+        raise ParameterError("cv of selection_stability must give at least two training sets; got one.")
     seeds = rng.randint(np.iinfo(np.int32).max, size=len(splits))
     jobs = (delayed(_choice)(selector, X, y, rows, seed) for rows, seed in zip(splits, seeds, strict=True))
     show = progress_bar("resampling", verbose)

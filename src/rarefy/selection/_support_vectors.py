@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.feature_selection import SelectorMixin
@@ -14,8 +13,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rarefy.exceptions import DegenerateDataError
-from rarefy.selection._base import one_of
+from rarefy.exceptions import DegenerateDataError, ParameterError
+from rarefy.selection._base import one_of, tidy_sparse
 
 _LIBSVM_ROWS = 5000
 """Above this many rows libsvm's quadratic time hurts and liblinear takes over."""
@@ -109,16 +108,21 @@ class SupportVectorSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         self : object
             The fitted selector.
         """
+        _check_linear(self.estimator)
         one_of("refit", self.refit, ("support_vectors", "all"), type(self).__name__)
         routed = self._route(fit_params)
         X, y = validate_data(self, X, y, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
         check_classification_targets(y)
         _check_two_classes(y, fit_params.get("sample_weight"))
-        X = X.tocsr() if sp.issparse(X) else X
+        X = tidy_sparse(X)
         model = clone(_svm(self.estimator, X.shape[0])).fit(X, y, **routed.estimator.fit)
         rows = _support_vectors(model, X, y)
         vectors = X[rows]
-        selector = clone(self.selector).fit(vectors, y[rows], **_only(routed.selector.fit, rows))
+        # Inside, arrays without names, whatever output was asked for.
+        selector = clone(self.selector)
+        if hasattr(selector, "set_output"):
+            selector.set_output(transform="default")
+        selector.fit(vectors, y[rows], **_only(routed.selector.fit, rows))
         again = rows if self.refit == "support_vectors" else np.arange(X.shape[0])
         refitted = clone(_svm(self.estimator, X.shape[0]))
         refitted.fit(selector.transform(X[again]), y[again], **_only(routed.estimator.fit, again))
@@ -147,9 +151,7 @@ class SupportVectorSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         XR : {array, sparse matrix} of shape (n_samples, n_selected)
             What the fitted selector's `transform` returns.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
-        return self.selector_.transform(X)
+        return self._reduced(X)
 
     def inverse_transform(self, X):
         """Put the kept columns back in place, as the selector does.
@@ -181,7 +183,7 @@ class SupportVectorSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         y : ndarray of shape (n_samples,)
             Class labels.
         """
-        XR = self.transform(X)
+        XR = self._reduced(X)
         return self.refitted_.predict(XR)
 
     @available_if(_refitted_has("decision_function"))
@@ -198,7 +200,7 @@ class SupportVectorSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
             Confidence scores.
         """
-        XR = self.transform(X)
+        XR = self._reduced(X)
         return self.refitted_.decision_function(XR)
 
     @available_if(_refitted_has("score"))
@@ -217,7 +219,7 @@ class SupportVectorSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         score : float
             Share of right predictions.
         """
-        XR = self.transform(X)
+        XR = self._reduced(X)
         return self.refitted_.score(XR, y)
 
     def get_metadata_routing(self):
@@ -234,6 +236,11 @@ class SupportVectorSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
             .add(estimator=_svm(self.estimator, 0), method_mapping=mapping)
             .add(selector=self.selector, method_mapping=mapping)
         )
+
+    def _reduced(self, X):
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
+        return self.selector_.transform(tidy_sparse(X))
 
     def _route(self, fit_params):
         if get_config()["enable_metadata_routing"]:
@@ -267,6 +274,15 @@ def _check_two_classes(y, sample_weight):
         )
 
 
+def _check_linear(estimator):
+    kernel = getattr(estimator, "kernel", "linear")
+    if kernel != "linear":
+        raise ParameterError(
+            f"estimator of SupportVectorSelector must be linear; got one with kernel={kernel!r}. Selected columns of "
+            "its support vectors would say nothing about it."
+        )
+
+
 def _svm(estimator, n_rows):
     if estimator is not None:
         return estimator
@@ -281,10 +297,17 @@ def _support_vectors(model, X, y):
     if scores.ndim == 1:
         scores = np.column_stack([-scores, scores])
     sign = np.where(y[:, None] == model.classes_, 1.0, -1.0)
-    # Solvers stop a little short of the optimum; `tol` is how much.
-    return np.flatnonzero((sign * scores).min(axis=1) <= 1.0 + getattr(model, "tol", 0.0))
+    margin = (sign * scores).min(axis=1)
+    # Solvers stop a little short of the optimum; `tol` is how much. A penalised intercept can leave a class
+    # without support vectors: then its nearest row stands in for it.
+    inside = margin <= 1.0 + getattr(model, "tol", 0.0)
+    for label in model.classes_:
+        own = np.flatnonzero(y == label)
+        inside[own[margin[own].argmin()]] = True
+    return np.flatnonzero(inside)
 
 
 def _only(params, rows):
     """Restrict per-sample metadata to some rows."""
-    return {key: value if value is None else np.asarray(value)[rows] for key, value in params.items()}
+    per_row = {key: np.asarray(value) for key, value in params.items() if np.ndim(value) > 0}
+    return params | {key: value[rows] for key, value in per_row.items()}

@@ -64,7 +64,7 @@ def bss(V: RightVectors, r: int, progress: Progress | None = None) -> Selection:
     ell = V.shape[1]
     _check_budget(ell, r)
     if r == 1:
-        return _single_row(V)
+        return _single_row(V, norm_order(V.norms2)[0])
     return _sparsify(V, r, _UpperBarrier(ell, r), progress)
 
 
@@ -73,7 +73,9 @@ def dual_set(V: RightVectors, residual2: Array, r: int, progress: Progress | Non
     ell = V.shape[1]
     _check_budget(ell, r)
     if r == 1:
-        return _single_row(V)
+        # The row with the best quotient: it is no worse than the quotient of the sums, which is 1.
+        order = norm_order(V.norms2)
+        return _single_row(V, order[np.argmin(residual2[order] / V.norms2[order])])
     return _sparsify(V, r, _ResidualBudget(residual2, ell, r), progress)
 
 
@@ -85,10 +87,9 @@ def _check_budget(ell: int, r: int) -> None:
         )
 
 
-def _single_row(V: RightVectors) -> Selection:
+def _single_row(V: RightVectors, index: np.intp) -> Selection:
     """l = r = 1, where the barriers do not exist: one row, scaled to make its square 1."""
-    index = norm_order(V.norms2)[:1]
-    return Selection(index, 1.0 / np.sqrt(V.norms2[index]))
+    return Selection(np.array([index]), 1.0 / np.sqrt(V.norms2[[index]]))
 
 
 def norm_order(norms2: Array) -> Index:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rarefy.core.rows import Array, Index, Rows
+from rarefy.core.rows import Array, Index, Rows, well_scaled
 from rarefy.core.spectrum import EPS
 
 _REFRESH = 1e-6
@@ -34,7 +34,7 @@ def pivoted_columns(X: Rows, r: int, *, past_rank: bool = False) -> PivotedColum
 
     With `past_rank` the remaining columns follow in the order of their (rounding-size) residuals.
     """
-    A = _well_scaled(X.T)
+    A, _ = well_scaled(X.T)
     d, n = A.shape
     Q = np.zeros((n, min(n, d, r)))
     whole2 = _residuals2(A, Q[:, :0])
@@ -73,9 +73,3 @@ def _orthonormal(a: Array, Q: Array) -> Array:
     for _ in range(2):  # twice is enough
         a = a - Q @ (Q.T @ a)
     return a / np.linalg.norm(a)
-
-
-def _well_scaled(A: Rows) -> Rows:
-    """A, or a multiple of it whose squares neither overflow nor vanish."""
-    largest = max((float(np.abs(block).max(initial=0.0)) for _, block in A.blocks()), default=0.0)
-    return A if largest == 0.0 or 1e-100 < largest < 1e100 else A.scaled(1.0 / largest)
