@@ -47,8 +47,8 @@ def test_zero_columns_are_never_chosen(selector):
 def test_duplicate_and_constant_columns(selector):
     X = np.repeat(rng().standard_normal((4, 10)), 5, axis=1)
     X[:, :5] = 1.0
-    fit(selector, X, 15)
-    fit(selector, np.ones((3, 12)), 6)
+    assert fit(selector, X, 15).certificate_.numerical_rank == 4
+    assert fit(selector, np.ones((3, 12)), 6).certificate_.numerical_rank == 1
 
 
 def test_rank_deficient_rows(selector):
@@ -76,11 +76,9 @@ def test_low_rank_with_more_rows_than_columns(selector):
 
 
 def test_one_row_one_column_one_feature(selector):
-    fit(selector, rng().standard_normal((1, 30)), 5)
-    fit(selector, rng().standard_normal((1, 30)), 1)
-    fit(selector, rng().standard_normal((6, 30)), 1)
-    fit(selector, rng().standard_normal((6, 1)), 1)
-    fit(selector, np.array([[2.0]]), 1)
+    for shape, r in (((1, 30), 5), ((1, 30), 1), ((6, 30), 1), ((6, 1), 1)):
+        assert fit(selector, rng().standard_normal(shape), r).transform(np.ones((2, shape[1]))).shape[1] <= r
+    assert fit(selector, np.array([[2.0]]), 1).certificate_.distortion == 0.0
 
 
 def test_as_many_features_as_there_are_or_more_keep_everything(selector):
@@ -105,7 +103,8 @@ def test_scale_does_not_matter(selector, factor, convert):
 
 def test_columns_of_very_different_scales(selector):
     X = rng().standard_normal((5, 60)) * 10.0 ** rng().integers(-150, 100, 60)
-    fit(selector, X, 15)
+    # Only the columns within sixteen digits of the largest can count.
+    assert 1 <= fit(selector, X, 15).certificate_.numerical_rank <= 5
 
 
 def test_float32_selects_as_float64(selector):
