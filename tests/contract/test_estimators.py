@@ -122,10 +122,7 @@ def test_all_containers_give_the_same_selection(estimator, data, convert):
     X, y = data
     estimator = clone(estimator).set_params(**_seeded(estimator))
     expected = clone(estimator).fit(X, y)
-    if convert in (pd.DataFrame, pl.DataFrame):
-        converted = convert(X, **{"columns" if convert is pd.DataFrame else "schema": [f"w{i}" for i in range(60)]})
-    else:
-        converted = convert(X)
+    converted = _converted(X, convert)
     found = clone(estimator).fit(converted, y)
     np.testing.assert_array_equal(found.selected_, expected.selected_)
     np.testing.assert_allclose(found.weights_, expected.weights_, rtol=1e-8)
@@ -141,15 +138,19 @@ def test_plain_selectors_take_all_containers_and_keep_columns_as_they_are(estima
     X, y = data
     estimator = clone(estimator).set_params(**_seeded(estimator))
     expected = clone(estimator).fit(X, y)
-    if convert in (pd.DataFrame, pl.DataFrame):
-        converted = convert(X, **{"columns" if convert is pd.DataFrame else "schema": [f"w{i}" for i in range(60)]})
-    else:
-        converted = convert(X)
+    converted = _converted(X, convert)
     found = clone(estimator).fit(converted, y)
     np.testing.assert_array_equal(found.selected_, expected.selected_)
     assert len(set(found.selected_)) == len(found.selected_) == found.support_.sum()
     out = found.transform(converted)
     np.testing.assert_array_equal(out.toarray() if sp.issparse(out) else out, X[:, found.support_])
+
+
+def _converted(X, convert):
+    names = [f"w{i}" for i in range(X.shape[1])]
+    if convert is pd.DataFrame:
+        return pd.DataFrame(X, columns=names)
+    return pl.DataFrame(X, schema=names) if convert is pl.DataFrame else convert(X)
 
 
 def _seeded(estimator):

@@ -218,7 +218,7 @@ class SpectralSelector(WeightedSelector):
         if len(used) <= budget:
             selection, known = Selection(used, np.ones(len(used))), {"method": "all"}
         else:
-            selection, known = self._select(rows, spec, budget, rng)
+            selection, known = self._select(spec, budget, rng)
         self._keep(spec)
         self.certificate_ = certificate(spec, selection, n_requested=budget, sketch=sketch, **known)
         self.selected_, self.weights_ = selection.indices, selection.weights
@@ -236,7 +236,7 @@ class SpectralSelector(WeightedSelector):
         """How many singular vectors to preserve, given all non-zero singular values."""
 
     @abstractmethod
-    def _select(self, rows, spec, budget, rng):
+    def _select(self, spec, budget, rng):
         """Return a Selection, and what is known of it beforehand as keywords for `certificate`."""
 
     def _keep(self, spec):

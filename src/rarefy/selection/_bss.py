@@ -120,7 +120,7 @@ class BSSSelector(SpectralSelector):
         )
         return possible
 
-    def _select(self, rows, spec, budget, rng):
+    def _select(self, spec, budget, rng):
         progress = progress_bar("selecting", self.verbose)
         if self.method == "single":
             return bss(spec.V, budget, progress), {"method": "bss"}

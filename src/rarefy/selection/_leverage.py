@@ -101,7 +101,7 @@ class LeverageScoreSelector(SpectralSelector):
     def _dimensions(self, sigma, budget):
         return leading(sigma, self.rank)
 
-    def _select(self, rows, spec, budget, rng):
+    def _select(self, spec, budget, rng):
         selection = sample(spec.V.norms2, budget, self.sampling, rng)
         chance = None if self.sampling == "top" else self.failure_probability
         return selection, {"method": self.sampling, "failure_probability": chance}
