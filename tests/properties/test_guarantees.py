@@ -51,6 +51,7 @@ def test_margin_and_radius_hold_where_claimed(problem):
     _, before = textbook.svm_dual(X @ X.T, y)
     ball, ball_after = textbook.ball_radius2(X), textbook.ball_radius2(XR)
     assert ball_after <= certificate.radius_ratio * ball * (1 + SOLVER)
+    assert ball_after <= certificate.eigenvalues[1] * ball * (1 + SOLVER)
     if certificate.margin_floor is None:
         return
     _, after = textbook.svm_dual(XR @ XR.T, y)
@@ -58,6 +59,8 @@ def test_margin_and_radius_hold_where_claimed(problem):
     margin2, margin2_after = 1 / (2 * before), 1 / (2 * after)
     np.testing.assert_allclose(hard_margin2(XR, y), margin2_after, rtol=SOLVER)
     assert margin2_after >= certificate.margin_floor * margin2 * (1 - SOLVER)
+    growth = ball_after / margin2_after / (ball / margin2)
+    assert growth <= certificate.radius_margin_ratio * (1 + 3 * SOLVER)
     assert (certificate.margin_ratio is None) == (certificate.distortion >= 0.5)
     if certificate.margin_ratio is not None:
         assert margin2_after >= certificate.margin_ratio * margin2 * (1 - SOLVER)
