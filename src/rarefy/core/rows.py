@@ -94,8 +94,13 @@ class DenseRows:
         if w is None and self._A.dtype == np.float64:
             return self._A.T @ self._A  # one symmetric rank-n product
         G = np.zeros((self.shape[1], self.shape[1]))
+        if w is None or w.min(initial=0.0) >= 0.0:
+            for rows, block in self.blocks():
+                half = block if w is None else block * np.sqrt(w[rows, None])
+                G += half.T @ half  # a symmetric product: half the work of a general one
+            return G
         for rows, block in self.blocks():
-            G += block.T @ (block if w is None else block * w[rows, None])
+            G += block.T @ (block * w[rows, None])
         return G
 
     def sketch(self, G: Array) -> Array:
