@@ -266,9 +266,9 @@ class _Newton:
         self.p, self.point, self.reduced, self.missing = p, point, reduced, p.rhs - p.sums(point.x)
         self.v, self.s = _distances(p, point.x)
         self.theta = 1.0 / (p.curvature + point.zl / self.v + point.zu / self.s + 1e-300)
-        free = (p.has_lower + p.has_upper) == 0.0
+        free = (p.has_lower + p.has_upper + p.curvature) == 0.0
         if free.any():  # nothing holds a free variable: a weak proximal term does
-            self.theta[free] = 1.0 / (p.curvature[free] + 1e-8)
+            self.theta[free] = 1e8
 
     def towards(self, tl: Array, tu: Array) -> _Point:
         """The step after which the products of distances and multipliers are, to first order, tl and tu."""
@@ -311,7 +311,7 @@ class _Newton:
         nothing = np.zeros(len(p.c))
         step = self.towards(nothing, nothing)
         lower, upper = self.products(step, *self.lengths(step))
-        target = barrier * ((float(lower.sum() + upper.sum()) / p.n_bounds) / barrier) ** 3
+        target = (float(lower.sum() + upper.sum()) / p.n_bounds) ** 3 / max(barrier, 1e-100) ** 2
         tl, tu = target - step.x * step.zl, target + step.x * step.zu
         step = self.towards(tl, tu)
         primal, dual = self.lengths(step)

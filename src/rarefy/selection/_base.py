@@ -7,9 +7,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from rarefy._parameters import draw_seed, optional_count, rank_or_share
 from rarefy.core.certificates import Sketch, certificate
 from rarefy.core.rows import as_rows
 from rarefy.core.sparsify import Selection
@@ -29,36 +30,6 @@ def feature_budget(value, d, owner):
         f"n_features_to_select of {owner} must be None (half of the features), an integer >= 1 "
         f"or a fraction in (0, 1); got {value!r}."
     )
-
-
-def optional_count(name, value, owner):
-    """Check a parameter that is None or an integer >= 1."""
-    if value is None or (isinstance(value, Integral) and not isinstance(value, bool) and value >= 1):
-        return
-    raise ParameterError(f"{name} of {owner} must be None or an integer >= 1; got {value!r}.")
-
-
-def rank_or_share(name, value, owner):
-    """Check a parameter that is None, an integer >= 1 or a share in (0, 1)."""
-    if isinstance(value, Real) and not isinstance(value, (bool, Integral)) and 0.0 < value < 1.0:
-        return
-    if value is None or (isinstance(value, Integral) and not isinstance(value, bool) and value >= 1):
-        return
-    raise ParameterError(
-        f"{name} of {owner} must be None, an integer >= 1 or a share of the squared norm in (0, 1); got {value!r}."
-    )
-
-
-def one_of(name, value, allowed, owner):
-    """Check a parameter that takes one of a few words."""
-    if value not in allowed:
-        words = ", ".join(repr(word) for word in allowed)
-        raise ParameterError(f"{name} of {owner} must be one of {words}; got {value!r}.")
-
-
-def draw_seed(random_state):
-    """One integer from a scikit-learn style random state, to seed numpy generators with."""
-    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
 def tidy_sparse(X):

@@ -5,11 +5,12 @@ from numbers import Integral
 
 import numpy as np
 
+from rarefy._parameters import one_of
 from rarefy._progress import progress_bar
 from rarefy.core.sparsify.bss import bss, dual_set
 from rarefy.core.spectrum import leading, residual_norms2
 from rarefy.exceptions import ParameterError, TruncatedRankWarning
-from rarefy.selection._base import SpectralSelector, one_of
+from rarefy.selection._base import SpectralSelector
 
 
 class BSSSelector(SpectralSelector):

@@ -6,13 +6,13 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
+from rarefy._parameters import draw_seed, optional_count, rank_or_share
 from rarefy.core.certificates import Sketch, certificate
 from rarefy.core.hulls import hard_margin2, minimum_enclosing_ball
 from rarefy.core.rows import as_rows
 from rarefy.core.sparsify import Selection
 from rarefy.core.spectrum import leading, spectrum
 from rarefy.exceptions import DegenerateDataError, ParameterError
-from rarefy.selection._base import draw_seed, optional_count, rank_or_share
 
 
 def certify(X, support, weights=None, y=None, *, rank=None, sketch_size=None, random_state=None):

@@ -2,10 +2,11 @@
 
 from numbers import Real
 
+from rarefy._parameters import one_of
 from rarefy.core.sparsify.leverage import sample
 from rarefy.core.spectrum import leading
 from rarefy.exceptions import ParameterError
-from rarefy.selection._base import SpectralSelector, one_of
+from rarefy.selection._base import SpectralSelector
 
 
 class LeverageScoreSelector(SpectralSelector):

@@ -3,7 +3,8 @@
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from rarefy.selection._base import PlainSelector, draw_seed, feature_budget
+from rarefy._parameters import draw_seed
+from rarefy.selection._base import PlainSelector, feature_budget
 
 
 class RandomSelector(PlainSelector):

@@ -6,8 +6,9 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from rarefy._parameters import optional_count
 from rarefy.exceptions import DegenerateDataError, ParameterError
-from rarefy.selection._base import PlainSelector, feature_budget, optional_count
+from rarefy.selection._base import PlainSelector, feature_budget
 
 _CHUNK_ENTRIES = 1 << 21
 

@@ -5,10 +5,11 @@ import warnings
 import numpy as np
 from sklearn.utils.validation import validate_data
 
+from rarefy._parameters import one_of
 from rarefy.core.rows import as_rows
 from rarefy.core.sparsify.pivoted_qr import pivoted_columns
 from rarefy.exceptions import DegenerateDataError, TruncatedRankWarning
-from rarefy.selection._base import PlainSelector, feature_budget, one_of
+from rarefy.selection._base import PlainSelector, feature_budget
 
 
 class RRQRSelector(PlainSelector):

@@ -13,8 +13,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from rarefy._parameters import one_of
 from rarefy.exceptions import DegenerateDataError, ParameterError
-from rarefy.selection._base import one_of, tidy_sparse
+from rarefy.selection._base import tidy_sparse
 
 _LIBSVM_ROWS = 5000
 """Above this many rows libsvm's quadratic time hurts and liblinear takes over."""
