@@ -38,6 +38,11 @@ _CLOSE = 1e-2
 """Nothing is settled before the equations are this much closer to holding than at the start."""
 _AT_LEAST = 10
 """Working variables for each equation: with few, the equations leave no room."""
+_EARLY = 5
+"""As long as the gap is above a hundredth of the value, at least one in so many of the variables is worked on:
+with fewer, the others are soon wrong about their bound."""
+_MISPLACED = 2.0
+"""Settled variables at the wrong bound are worth this many gaps: then all that were settled last come back."""
 _PATIENCE = 20
 """Iterations within which the barrier has to fall tenfold; very short steps count five times."""
 _WARM = 1e-2
@@ -380,6 +385,7 @@ class _Driver:
         self.typical = float(np.median(whole.width[self.boxed])) if self.boxed.any() else 1.0
         self.scale = float(np.abs(whole.c).max(initial=0.0)) or 1.0
         self.earlier: list[_State] = []
+        self.value = 1.0
 
     def begin(self) -> _State:
         """The middle of the box, with the y that fits the costs best: for a classifier, least squares on the labels."""
@@ -417,6 +423,7 @@ class _Driver:
             p, point = state.part, state.point
             reduced = p.reduced_costs(point.x, point.y)
             gap = _relative_gap(p, point.x, point.y, reduced)
+            self.value = 1.0 + abs(p.value(point.x))
             if callback is not None:
                 callback(n_iter, gap)
             if gap <= self.tol and self._feasible(state, reduced):
@@ -453,8 +460,10 @@ class _Driver:
     def _settled(self, reduced: Array, barrier: float) -> NDArray[np.bool_]:
         """Which variables are at a bound for good, as far as their reduced costs tell."""
         clearness = reduced**2 * self.whole.width
+        early = barrier * self.whole.n_bounds > 1e-2 * self.value
+        at_least = max(self.at_least, self.whole.A.shape[0] // _EARLY if early else 0)
         settled = self.may_settle & (clearness >= self.caution * barrier * self.scale)
-        lacking = self.at_least - int(len(settled) - settled.sum())
+        lacking = at_least - int(len(settled) - settled.sum())
         if 0 < lacking < int(settled.sum()):
             candidates = np.flatnonzero(settled)
             settled[candidates[np.argpartition(clearness[candidates], lacking)[:lacking]]] = False
@@ -464,6 +473,11 @@ class _Driver:
         """Settle what is clear by now, and bring back, on the central path, what does not belong at its bound."""
         whole, old, x = self.whole, state.point, state.x()
         reduced = whole.reduced_costs(x, old.y)
+        resting = self.boxed.copy()
+        resting[state.work] = False
+        far = np.where(reduced < 0.0, whole.upper - x, whole.lower - x)[resting]
+        if -float(reduced[resting] @ far) > _MISPLACED * barrier * whole.n_bounds and self.earlier and len(state.work):
+            return self._back()  # who was settled wrongly is worth more than all that is left to gain
         loose = self.movable & ~self._settled(reduced, barrier)
         if loose.sum() > 0.7 * len(state.work):
             loose[state.work] = True  # too little to be gained for a copy of rows
