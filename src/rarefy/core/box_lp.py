@@ -473,10 +473,10 @@ class _Driver:
         """Settle what is clear by now, and bring back, on the central path, what does not belong at its bound."""
         whole, old, x = self.whole, state.point, state.x()
         reduced = whole.reduced_costs(x, old.y)
-        resting = self.boxed.copy()
-        resting[state.work] = False
-        far = np.where(reduced < 0.0, whole.upper - x, whole.lower - x)[resting]
-        if -float(reduced[resting] @ far) > _MISPLACED * barrier * whole.n_bounds and self.earlier and len(state.work):
+        at_rest = self.boxed.copy()
+        at_rest[state.work] = False
+        far = np.where(reduced < 0.0, whole.upper - x, whole.lower - x)[at_rest]
+        if -float(reduced[at_rest] @ far) > _MISPLACED * barrier * whole.n_bounds and self.earlier and len(state.work):
             return self._back()  # who was settled wrongly is worth more than all that is left to gain
         loose = self.movable & ~self._settled(reduced, barrier)
         if loose.sum() > 0.7 * len(state.work):

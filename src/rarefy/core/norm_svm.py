@@ -90,8 +90,8 @@ def norm_svm(
     )
     v = -found.y
     if norm != "inf":
-        v = np.append(_without_noise(v[:S], found.x[len(y) :], alpha), v[S])
-        v = min(v, _at_the_vertex(F, y, p, v, found), key=lambda v: _value(F, y, alpha, p, v))
+        sparse = np.append(_without_noise(v[:S], found.x[len(y) :], alpha), v[S])
+        v = min(_at_the_vertex(F, y, p, sparse, found), sparse, v, key=lambda v: _value(F, y, alpha, p, v))
     w, b = v[:S], v[S : S + 1]
     objective = _value(F, y, alpha, p, v) if norm != "inf" else alpha * float(np.abs(w).max()) + _hinge(F, y, p, v)
     return NormSVM(w[None], b, objective, objective + found.objective, found.n_iter, found.status, found)

@@ -40,6 +40,25 @@ _TEXT = {
     ),
 }
 
+_MNIST_WHERE = (
+    "MNIST of LeCun, Cortes and Burges as arrays of bytes X_train, y_train, X_test, y_test (scikit-learn's "
+    "fetch_openml('mnist_784') has all 70 000 digits, the last 10 000 of them for testing)"
+)
+_MNIST = {
+    "train": _Source(
+        "mnist.npz",
+        (60000, 784),
+        {0: 5923, 1: 6742, 2: 5958, 3: 6131, 4: 5842, 5: 5421, 6: 5918, 7: 6265, 8: 5851, 9: 5949},
+        _MNIST_WHERE,
+    ),
+    "test": _Source(
+        "mnist.npz",
+        (10000, 784),
+        {0: 980, 1: 1135, 2: 1032, 3: 1010, 4: 982, 5: 892, 6: 958, 7: 1028, 8: 974, 9: 1009},
+        _MNIST_WHERE,
+    ),
+}
+
 
 def load(name, data_dir):
     """Load a data set by name from a folder, and check that it is the right one.
@@ -47,14 +66,16 @@ def load(name, data_dir):
     Parameters
     ----------
     name : str
-        "movie_reviews", "20newsgroups", "rcv1_ccat", or "techtc:ID1_ID2" for one set of TechTC-300 in its own format.
+        "movie_reviews", "20newsgroups", "rcv1_ccat", "mnist", or "techtc:ID1_ID2" for one set of TechTC-300 in its own
+        format.
     data_dir : path
         Folder with the files.
 
     Returns
     -------
     data : Bunch
-        `data` (CSR), `target`, `feature_names` (None where the words are not known).
+        `data` (CSR), `target`, `feature_names` (None where the words are not known). MNIST is dense, bytes from 0 to
+        255, and has `test_data` and `test_target` as well.
 
     Raises
     ------
@@ -69,20 +90,44 @@ def load(name, data_dir):
                 "TechTC-300 of Davidov, Gabrilovich and Markovitch (2004)",
             )
         )
+    if name == "mnist":
+        return _load_mnist(data_dir)
     if name not in _TEXT:
-        raise MissingDataError(f"There is no data set {name!r}; known are {', '.join(_TEXT)} and techtc:ID1_ID2.")
+        known = ", ".join([*_TEXT, "mnist"])
+        raise MissingDataError(f"There is no data set {name!r}; known are {known} and techtc:ID1_ID2.")
     source = _TEXT[name]
     X = sp.csr_array(sp.load_npz(_require(data_dir, f"{source.path}_X.npz", source.where)))
     with np.load(_require(data_dir, f"{source.path}_y.npz", source.where), allow_pickle=False) as labels:
         y = labels["y"]
         words = np.char.decode(labels["vocab"], "utf-8", "replace") if "vocab" in labels.files else None
-    counts = dict(zip(*np.unique(y, return_counts=True), strict=True))
+    _check(name, source, X, y, data_dir)
+    return Bunch(data=X.astype(np.float64), target=y, feature_names=words)
+
+
+def _load_mnist(data_dir):
+    parts = []
+    for part, source in _MNIST.items():
+        with np.load(_require(data_dir, source.path, source.where), allow_pickle=False) as arrays:
+            absent = [name for name in (f"X_{part}", f"y_{part}") if name not in arrays.files]
+            if absent:
+                raise MissingDataError(
+                    f"{source.path} in {data_dir} has no {' and no '.join(absent)}. It should hold {source.where}."
+                )
+            X, y = arrays[f"X_{part}"], arrays[f"y_{part}"]
+        _check(f"mnist ({part})", source, X, y, data_dir)
+        parts.append((X, y))
+    (X, y), (X_test, y_test) = parts
+    return Bunch(data=X, target=y, test_data=X_test, test_target=y_test, feature_names=None)
+
+
+def _check(name, source, X, y, data_dir):
+    """The shape and the class counts say whether it is the right data set."""
+    counts = {label.item(): int(count) for label, count in zip(*np.unique(y, return_counts=True), strict=True)}
     if X.shape != source.shape or any(counts.get(label) != count for label, count in source.counts.items()):
         raise MissingDataError(
             f"{source.path} in {data_dir} holds {X.shape} with class counts {counts}; {name} has {source.shape} and "
             f"{source.counts}. It is another version of the data."
         )
-    return Bunch(data=X.astype(np.float64), target=y, feature_names=words)
 
 
 def load_techtc(folder):

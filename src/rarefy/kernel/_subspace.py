@@ -275,7 +275,7 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         subspace for the first inverse it splits in two: what is inside, and what is outside over the ridge.
         """
         first = np.sort(rng.choice(X.shape[0], size, replace=False, p=weights / weights.sum()))
-        pilot = KernelSubspace(S, **(self.get_params() | {"n_components": S, "sampling": first}))
+        pilot = KernelSubspace(**(self.get_params() | {"n_components": S, "sampling": first}))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TruncatedRankWarning)
             pilot.fit(X)

@@ -2,7 +2,8 @@
 
 A folder below this one is a paper. Its `claims.toml` lists tables; a table names the function of the folder's
 `tables.py` that measures one cell, the grid of cells (for quick and for full runs) and the claims. A claim picks cells,
-a metric and either a number (`expected`, with a tolerance and its reason) or a comparison (`than`: other cells).
+a metric and either a number (`expected`, with a tolerance and its reason) or a comparison (`than`: other cells). A block
+of `numbers` is many claims of the first kind: the values of `names`, beside `where`, and the number expected there.
 """
 
 import itertools
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-FOLDERS = ("svm_selection", "ridge_selection")
+FOLDERS = ("svm_selection", "ridge_selection", "lp_svm")
 REPRODUCED, BETTER, NOT_REACHED = "reproduced", "better", "not reached"
 NO_DATA, NOT_RUN = "data not to be had", "not run"
 
@@ -62,13 +63,23 @@ class Table:
     claims: tuple[Claim, ...]
     note: str = ""
     show: dict[str, Any] = field(default_factory=dict)
-    """How to lay out the results: rows, columns, metric."""
+    """How to lay out the results: rows, columns, metrics; `curves` names what to draw them against."""
+    together: str | None = None
+    """The name whose values one call of `run` measures all at once: it gets their list, and returns a list of metrics."""
 
     def cells(self, mode):
         """All combinations of the grid's values, in a fixed order."""
-        grid = self.quick if mode == "quick" else self.full
-        names = list(grid)
-        return [dict(zip(names, values, strict=True)) for values in itertools.product(*grid.values())]
+        return [cell for _, cells in self.calls(mode) for cell in cells]
+
+    def calls(self, mode):
+        """What to call `run` with, and the cells that each call measures."""
+        grid = dict(self.quick if mode == "quick" else self.full)
+        if self.together is not None:
+            grid[self.together] = [grid[self.together]]
+        calls = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+        if self.together is None:
+            return [(call, [call]) for call in calls]
+        return [(call, [{**call, self.together: value} for value in call[self.together]]) for call in calls]
 
 
 def load_tables():
@@ -78,20 +89,29 @@ def load_tables():
         text = resources.files(f"rarefy.papers.{folder}").joinpath("claims.toml").read_text(encoding="utf-8")
         functions = import_module(f"rarefy.papers.{folder}.tables")
         for entry in tomllib.loads(text)["table"]:
-            claims = tuple(Claim(**claim) for claim in entry.pop("claim", []))
+            claims = [Claim(**claim) for claim in entry.pop("claim", [])]
+            claims += [claim for block in entry.pop("numbers", []) for claim in _numbers(**block)]
             run = getattr(functions, entry.pop("run"))
             common = entry.pop("grid", {})
             quick, full = ({**common, **entry.pop(mode, {})} for mode in ("quick", "full"))
-            table = Table(run=run, quick=quick, full=full, claims=claims, **entry)
+            table = Table(run=run, quick=quick, full=full, claims=tuple(claims), **entry)
             tables[table.id] = table
     return tables
+
+
+def _numbers(what, where, names, rows, *, tolerance=0.0, share=0.0, **common):
+    """One claim a row; the tolerance is a number or a share of what is expected, whichever is more."""
+    for *values, expected in rows:
+        cell = where | dict(zip(names, values, strict=True))
+        accepted = max(tolerance, share * expected)
+        yield Claim(what.format(**cell), cell, expected=expected, tolerance=accepted, **common)
 
 
 def judge(claim, results):
     """Compare a claim with results, a list of (cell, metrics)."""
     if claim.data is not None:
         return Verdict(claim, NO_DATA, None, None, claim.expected, claim.data)
-    chosen = _select(claim.where, claim.metric, results)
+    chosen = select(claim.where, claim.metric, results)
     if not chosen:
         return Verdict(claim, NOT_RUN, None, None, claim.expected, "the grid of this run has no such cell")
     ours, error = _mean_and_error([value for _, value in chosen])
@@ -100,7 +120,7 @@ def judge(claim, results):
         worse = sign * (ours - claim.expected)
         outcome = REPRODUCED if abs(worse) <= claim.tolerance else BETTER if worse < 0 else NOT_REACHED
         return Verdict(claim, outcome, ours, error, claim.expected, claim.reason)
-    return _compare(claim, chosen, _select(claim.than, claim.metric, results), sign)
+    return _compare(claim, chosen, select(claim.than, claim.metric, results), sign)
 
 
 def _compare(claim, chosen, others, sign):
@@ -126,7 +146,8 @@ def _compare(claim, chosen, others, sign):
     return Verdict(claim, outcome, ours, error, theirs, note)
 
 
-def _select(where, metric, results):
+def select(where, metric, results):
+    """The cells that match and report the metric, with its value."""
     return [
         (cell, metrics[metric])
         for cell, metrics in results

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
+from rarefy.papers.claims import select
 from rarefy.papers.runner import write_json
-from rarefy.report.figures import grouped_means
+from rarefy.report.figures import grouped_means, mean_curves
 from rarefy.report.html import write_html
 
 
@@ -27,10 +28,7 @@ def write_results(table, mode, results, verdicts, out):
     write_json(out / f"{table.id}.json", {"table": table.id, "mode": mode, "verdicts": summary, "cells": cells})
     page = out / f"{table.id}.html"
     layout = _layout(table, results)
-    pictures = [
-        grouped_means(f"{metric} ({table.source})", layout["columns"], layout["numbers"][metric])
-        for metric in layout["numbers"]
-    ]
+    pictures = [_picture(table, results, layout, metric) for metric in layout["numbers"]]
     write_html(
         page,
         "table.html",
@@ -61,6 +59,30 @@ def _layout(table, results):
         ", ".join(f"{name} {value}" for name, value in zip(column_names, column, strict=True)) for column in columns
     ]
     return {"metrics": table.show["metrics"], "rows": rows, "columns": labels, "texts": texts, "numbers": numbers}
+
+
+def _picture(table, results, layout, metric):
+    """Curves against one of the grid's values where the table asks for them, points over the columns otherwise."""
+    title = f"{metric} ({table.source})"
+    if "curves" not in table.show:
+        return grouped_means(title, layout["columns"], layout["numbers"][metric])
+    across = table.show["curves"]
+    names = [name for name in (table.show["rows"], *table.show["columns"]) if name != across]
+    lines = list(dict.fromkeys(tuple(cell[name] for name in names) for cell, _ in results))
+    measured, published = {}, {}
+    for line in lines:
+        where = dict(zip(names, line, strict=True))
+        label = ", ".join(f"{name} {value}" for name, value in where.items())
+        found = select(where, metric, results)
+        values = {x: [value for cell, value in found if cell[across] == x] for x in {cell[across] for cell, _ in found}}
+        measured[label] = [(x, np.mean(values[x]), _error(values[x])) for x in sorted(values)]
+        published[label] = [
+            (claim.where[across], claim.expected)
+            for claim in table.claims
+            if {across, *names} <= set(claim.where) and claim.metric == metric and claim.expected is not None
+            if select(claim.where, metric, found)
+        ]
+    return mean_curves(title, across, measured, published)
 
 
 def _values(results, row_name, row, column_names, column, metric):

@@ -42,19 +42,22 @@ def run_table(table, mode, out, *, data=None, jobs=1, progress=None):
     """
     store = Path(out) / "cells" / table.id
     store.mkdir(parents=True, exist_ok=True)
-    cells = table.cells(mode)
-    paths = [store / f"{cell_key(cell)}.json" for cell in cells]
+    calls = table.calls(mode)
+    paths = [store / f"{cell_key(call)}.json" for call, _ in calls]
     origin = _origin(table.run, data)
     missing = [i for i, path in enumerate(paths) if read_cell(path, origin) is None]
-    done = len(cells) - len(missing)
+    done = len(calls) - len(missing)
     if progress is not None:
-        progress(done, len(cells))
-    work = (delayed(_measure)(table.run, cells[i], paths[i], data, jobs, origin) for i in missing)
+        progress(done, len(calls))
+    work = (delayed(_measure)(table.run, calls[i][0], paths[i], data, jobs, origin) for i in missing)
     for _ in Parallel(n_jobs=jobs, return_as="generator_unordered")(work):
         done += 1
         if progress is not None:
-            progress(done, len(cells))
-    results = [(cell, read_cell(path, origin)) for cell, path in zip(cells, paths, strict=True)]
+            progress(done, len(calls))
+    results = []
+    for (_, cells), path in zip(calls, paths, strict=True):
+        metrics = read_cell(path, origin)
+        results += zip(cells, [metrics] if table.together is None else metrics, strict=True)
     return results, [judge(claim, results) for claim in table.claims]
 
 

@@ -13,6 +13,7 @@ _COLOURS = {
     "most frequent": "#6a4c93",
     "at random": _QUIET,
 }
+_PALETTE = (_ACCENT, _SECOND, "#e09f3e", "#6a4c93", _INK, _QUIET, "#8ab17d")
 
 
 def weights(words, title):
@@ -70,14 +71,35 @@ def error_against_features(sizes, curves, error_all):
 def grouped_means(title, columns, rows):
     """Means with standard errors, a colour a row, over the columns of a table; rows maps a name to (mean, error)."""
     figure, axes = _axes(title, "", "")
-    palette = [_ACCENT, _SECOND, "#e09f3e", "#6a4c93", _INK, _QUIET, "#8ab17d"]
     x = np.arange(len(columns))
     for i, (name, values) in enumerate(rows.items()):
         means, errors = (np.array(part, dtype=float) for part in zip(*values, strict=True))
         shift = (i - (len(rows) - 1) / 2) * 0.8 / len(rows)
-        colour = palette[i % len(palette)]
+        colour = _PALETTE[i % len(_PALETTE)]
         axes.errorbar(x + shift, means, yerr=errors, fmt="o", color=colour, capsize=3, label=str(name))
     axes.set_xticks(x, columns, fontsize=8)
+    axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return _svg(figure)
+
+
+def mean_curves(title, xlabel, lines, published):
+    """Means with standard errors as curves; dashed, in the same colour, what was published.
+
+    Both map the name of a curve to its points, (x, mean, error) and (x, mean).
+    """
+    figure, axes = _axes(title, xlabel, "")
+    for i, (name, points) in enumerate(lines.items()):
+        x, means, errors = zip(*points, strict=True)
+        colour = _PALETTE[i % len(_PALETTE)]
+        axes.errorbar(x, means, yerr=errors, marker="o", markersize=4, color=colour, capsize=3, label=name)
+        if published.get(name):
+            axes.plot(*zip(*published[name], strict=True), linestyle="--", marker="x", color=colour, alpha=0.6)
+    if any(published.values()):
+        axes.plot([], [], linestyle="--", marker="x", color=_QUIET, label="paper")
+    axes.set_xticks(sorted({x for points in lines.values() for x, *_ in points}))
+    values = [mean for points in [*lines.values(), *published.values()] for _, mean, *_ in points]
+    if min(values) > 0.0 and max(values) > 10.0 * min(values):
+        axes.set_yscale("log")
     axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return _svg(figure)
 

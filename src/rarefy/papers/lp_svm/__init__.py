@@ -1,0 +1,1 @@
+"""Linear programming support vector machines in an extracted subspace [YajimaOhiMori2003]."""

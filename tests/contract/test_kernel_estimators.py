@@ -1,0 +1,121 @@
+"""What every public estimator of rarefy.kernel promises, beyond scikit-learn's own checks."""
+
+import inspect
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator, estimator_checks_generator
+
+import rarefy.kernel
+from rarefy.kernel import KernelSubspace, SubspaceLPSVC
+
+INSTANCES = [
+    KernelSubspace(random_state=0),
+    KernelSubspace(3, n_samples=8, kernel="poly", degree=2, sampling="leverage", random_state=0),
+    KernelSubspace(3, n_samples=8, gamma=0.2, sampling="kmeans", random_state=0),
+    SubspaceLPSVC(random_state=0),
+    SubspaceLPSVC(0.5, norm="inf", n_components=4, n_samples=9, gamma=0.3, random_state=0),
+    SubspaceLPSVC(0.5, norm=2, n_components=3, gamma=0.3, class_weight="balanced", random_state=0),
+    SubspaceLPSVC(0.5, multi_class="direct", n_components=3, gamma=0.3, random_state=0),
+]
+FIRST = list({type(e): e for e in reversed(INSTANCES)}.values())
+
+
+def name(estimator):
+    return repr(estimator).replace("\n", "")
+
+
+everyone = pytest.mark.parametrize("estimator", INSTANCES, ids=name)
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(0)
+    y = np.array(["ham", "spam", "eggs"])[rng.integers(0, 3, 30)]
+    return rng.standard_normal((30, 5)) * (rng.random((30, 5)) < 0.8) + (y == "spam")[:, None], y
+
+
+def output(estimator, X):
+    return estimator.transform(X) if hasattr(estimator, "transform") else estimator.decision_function(X)
+
+
+def test_every_public_estimator_is_listed_here():
+    public = {
+        thing
+        for thing in (getattr(rarefy.kernel, n) for n in rarefy.kernel.__all__)
+        if inspect.isclass(thing) and issubclass(thing, BaseEstimator)
+    }
+    assert public == {type(e) for e in INSTANCES}
+
+
+@pytest.mark.parametrize(
+    ("estimator", "check"),
+    [c for e in FIRST for c in estimator_checks_generator(type(e)())],
+    ids=lambda v: v.func.__name__ if hasattr(v, "func") else type(v).__name__,
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")  # array API input, when not enabled
+@pytest.mark.filterwarnings("ignore::rarefy.exceptions.TruncatedRankWarning")  # data with fewer dimensions than asked
+def test_check_estimator_as_a_user_would_call_it():
+    check_estimator(SubspaceLPSVC(multi_class="direct", n_components=5))
+
+
+@everyone
+def test_fit_changes_no_parameter_and_repeats_itself(estimator, data):
+    X, y = data
+    estimator = clone(estimator)
+    before = {k: repr(v) for k, v in estimator.get_params().items()}
+    first = output(estimator.fit(X, y), X)
+    assert {k: repr(v) for k, v in estimator.get_params().items()} == before
+    np.testing.assert_array_equal(first, output(clone(estimator).fit(X, y), X))
+
+
+@everyone
+@pytest.mark.parametrize("convert", [sp.csr_array, sp.csc_matrix, pd.DataFrame, pl.DataFrame, np.asfortranarray])
+def test_all_containers_give_the_same(estimator, data, convert):
+    X, y = data
+    names = [f"f{i}" for i in range(5)]
+    if convert is pd.DataFrame:
+        converted = pd.DataFrame(X, columns=names)
+    else:
+        converted = pl.DataFrame(X, schema=names) if convert is pl.DataFrame else convert(X)
+    expected = output(clone(estimator).fit(X, y), X)
+    np.testing.assert_allclose(output(clone(estimator).fit(converted, y), converted), expected, atol=1e-6)
+
+
+@everyone
+def test_bad_input_is_refused_and_leaves_no_trace(estimator, data):
+    X, y = data
+    for bad in (np.where(X > 1, np.nan, X), np.where(X > 1, np.inf, X), X[0], X[:0]):
+        fresh = clone(estimator)
+        with pytest.raises(ValueError, match=r"NaN|infinity|array|sample"):
+            fresh.fit(bad, y)
+        assert not [a for a in vars(fresh) if a.endswith("_") and not a.startswith("_") and a != "n_features_in_"]
+
+
+@everyone
+def test_pickles(estimator, data):
+    fitted = clone(estimator).fit(*data)
+    np.testing.assert_array_equal(output(pickle.loads(pickle.dumps(fitted)), data[0]), output(fitted, data[0]))
+
+
+def test_names_come_out(data):
+    out = KernelSubspace(3, random_state=0).set_output(transform="pandas").fit_transform(pd.DataFrame(data[0]))
+    assert list(out.columns) == ["kernelsubspace0", "kernelsubspace1", "kernelsubspace2"]
+
+
+def test_in_a_pipeline_and_a_search(data):
+    pipeline = make_pipeline(StandardScaler(), SubspaceLPSVC(n_components=3, random_state=0))
+    search = GridSearchCV(pipeline, {"subspacelpsvc__alpha": [0.1, 1.0]}, cv=2).fit(*data)
+    assert set(search.predict(data[0])) <= {"ham", "spam", "eggs"}

@@ -1,0 +1,214 @@
+"""SubspaceLPSVC and the machines behind it, against HiGHS and libsvm."""
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+from sklearn.datasets import load_digits, make_classification
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC
+
+from rarefy.core.norm_svm import ClassPairs, direct_svm, norm_svm
+from rarefy.core.rows import DenseRows
+from rarefy.exceptions import DegenerateDataError, ParameterError
+from rarefy.kernel import KernelSubspace, SubspaceLPSVC
+
+
+def primal_by_highs(D, y, alpha, p, norm):
+    """min alpha ||w|| + p^T xi over w = u - v, b and xi, with one more variable for the maximum norm."""
+    m, S = D.shape
+    margins = np.hstack([y[:, None] * D, -y[:, None] * D, y[:, None], np.eye(m)])
+    if norm == 1:
+        cost = np.r_[np.full(2 * S, alpha), 0.0, p]
+        found = linprog(cost, -margins, -np.ones(m), bounds=[(0, None)] * (2 * S) + [(None, None)] + [(0, None)] * m)
+    else:
+        largest = np.hstack([np.eye(S), np.eye(S), np.zeros((S, 1 + m)), -np.ones((S, 1))])
+        table = np.vstack([np.hstack([-margins, np.zeros((m, 1))]), largest])
+        cost = np.r_[np.zeros(2 * S + 1), p, alpha]
+        bounds = [(0, None)] * (2 * S) + [(None, None)] + [(0, None)] * (m + 1)
+        found = linprog(cost, table, np.r_[-np.ones(m), np.zeros(S)], bounds=bounds)
+    return found.fun
+
+
+def machine(seed, m=70, S=5):
+    rng = np.random.default_rng(seed)
+    D = rng.standard_normal((m, S))
+    y = np.where(D[:, 0] + 0.7 * rng.standard_normal(m) > 0.3, 1.0, -1.0)
+    return D, y, rng.random(m) + 0.5
+
+
+def rows(D, norm=1):
+    return DenseRows(np.hstack([D, np.ones((len(D), 1)), *([np.zeros((len(D), 1))] if norm == "inf" else [])]))
+
+
+@pytest.mark.parametrize("norm", [1, "inf"])
+@pytest.mark.parametrize("alpha", [1e-3, 0.3, 3.0, 30.0])
+def test_value_equals_that_of_the_primal_program(norm, alpha):
+    for seed in range(5):
+        D, y, p = machine(seed)
+        found = norm_svm(rows(D, norm), y, alpha, p, norm=norm)
+        expected = primal_by_highs(D, y, alpha, p, norm)
+        assert found.status == "optimal"
+        assert found.objective == pytest.approx(expected, rel=1e-7)
+        assert 0 <= found.gap + 1e-9 * expected < 1e-6 * expected
+
+
+def test_without_penalty_it_is_robust_linear_programming():
+    D, y, p = machine(3)
+    found = norm_svm(rows(D), y, 0.0, p)
+    assert found.objective == pytest.approx(primal_by_highs(D, y, 0.0, p, 1), rel=1e-7)
+
+
+@pytest.mark.parametrize("C", [0.01, 0.3, 10.0])
+def test_two_norm_is_the_ordinary_svm_for_the_matching_parameter(C):
+    D, y, _ = machine(1)
+    libsvm = SVC(C=C, kernel="linear", tol=1e-8).fit(D, y)
+    alpha = np.linalg.norm(libsvm.coef_) / C
+    found = norm_svm(rows(D), y, alpha, np.ones(len(y)), norm=2)
+    assert found.gap <= 1e-7 * found.objective
+    theirs = alpha * np.linalg.norm(libsvm.coef_) + np.maximum(0, 1 - y * libsvm.decision_function(D)).sum()
+    assert found.objective == pytest.approx(theirs, rel=1e-6)
+    if C > 0.1:  # with a small C all points of a class are at their bound, and every length of w is optimal
+        np.testing.assert_allclose(found.w, libsvm.coef_, atol=2e-5 * np.abs(libsvm.coef_).max())
+        np.testing.assert_allclose(found.b, libsvm.intercept_, atol=1e-4)
+
+
+def test_two_norm_with_a_huge_weight_gives_zero():
+    D, y, p = machine(1)
+    found = norm_svm(rows(D), y, 1e4, p, norm=2)
+    assert np.abs(found.w).max() < 1e-6
+    lighter = min(p[y > 0].sum(), p[y < 0].sum())
+    assert found.objective == pytest.approx(2 * lighter, rel=1e-6)  # all on the heavier side
+
+
+def direct_by_highs(D, labels, K, alpha, p):
+    m, S = D.shape
+    pairs = [(i, c) for i in range(m) for c in range(K) if c != labels[i]]
+    W, n = K * S, len(pairs)
+    table = np.zeros((n, 2 * W + K + n))
+    for j, (i, c) in enumerate(pairs):
+        for sign, one in ((1.0, labels[i]), (-1.0, c)):
+            table[j, one * S : (one + 1) * S] = sign * D[i]
+            table[j, W + one * S : W + (one + 1) * S] = -sign * D[i]
+            table[j, 2 * W + one] = sign
+        table[j, 2 * W + K + j] = 1.0
+    cost = np.r_[np.full(2 * W, alpha), np.zeros(K), [p[i] for i, _ in pairs]]
+    bounds = [(0, None)] * (2 * W) + [(None, None)] * K + [(0, None)] * n
+    return linprog(cost, -table, -np.ones(n), bounds=bounds).fun
+
+
+@pytest.mark.parametrize("alpha", [0.1, 3.0])
+def test_direct_program_equals_highs(alpha):
+    D, _, p = machine(2, m=40, S=3)
+    labels = np.random.default_rng(5).integers(0, 4, 40)
+    D[np.arange(40), labels % 3] += 1.5
+    found = direct_svm(rows(D), labels, 4, alpha, p)
+    assert found.objective == pytest.approx(direct_by_highs(D, labels, 4, alpha, p), rel=1e-7)
+    assert found.w.shape == (4, 3)
+
+
+def test_class_pairs_are_rows():
+    rng = np.random.default_rng(0)
+    F, labels = DenseRows(rng.standard_normal((9, 3))), rng.integers(0, 4, 9)
+    pairs = ClassPairs.of(F, labels, 4)
+    dense = pairs.take(np.arange(27))
+    for i in (0, 5, 26):  # the definition, written out
+        point, own, other = pairs._point[i], pairs._own[i], pairs._other[i]
+        row = np.zeros((4, 3))
+        row[own], row[other] = F.take([point])[0], -F.take([point])[0]
+        np.testing.assert_array_equal(dense[i], row.ravel())
+    assert {(i, c) for i, c in zip(pairs._point, pairs._other, strict=True)} == {
+        (i, c) for i in range(9) for c in range(4) if c != labels[i]
+    }
+
+
+def test_one_against_rest_shares_the_subspace_and_threads_change_nothing():
+    X, y = load_digits(n_class=4, return_X_y=True)
+    X, y = X[:300], y[:300]
+    model = SubspaceLPSVC(0.1, n_components=20, gamma=1e-3, random_state=0)
+    one, two = model.fit(X, y).coef_.copy(), model.set_params(n_jobs=2).fit(X, y).coef_
+    np.testing.assert_allclose(one, two, atol=1e-9)
+    D = KernelSubspace(20, gamma=1e-3, random_state=0).fit_transform(X)
+    for c in range(4):
+        alone = norm_svm(rows(D), np.where(y == c, 1.0, -1.0), 0.1, np.ones(len(y)))
+        np.testing.assert_allclose(alone.w[0], two[c], atol=1e-8)
+    assert np.all(model.duality_gap_ <= 1e-7 * (1 + model.objective_))
+
+
+def test_one_norm_is_sparse():
+    X, y = make_classification(300, 10, n_informative=2, random_state=0)
+    model = SubspaceLPSVC(5.0, n_components=40, gamma=0.05, random_state=0).fit(X, y)
+    assert 0 < np.count_nonzero(model.coef_) < 20
+
+
+@pytest.mark.parametrize("options", [{}, {"norm": "inf"}, {"norm": 2}, {"multi_class": "direct"}])
+def test_alpha_path_gives_what_single_fits_give(options):
+    X, y = load_digits(n_class=3, return_X_y=True)
+    X, y = X[:200], y[:200]
+    model = SubspaceLPSVC(n_components=15, gamma=1e-3, random_state=0, **options)
+    alphas = [0.03, 3.0, 0.3]
+    path = model.alpha_path(X, y, alphas)
+    assert not hasattr(model, "coef_")
+    for i, alpha in enumerate(alphas):
+        single = SubspaceLPSVC(alpha, n_components=15, gamma=1e-3, random_state=0, **options).fit(X, y)
+        np.testing.assert_allclose(path.objective[i], single.objective_, rtol=1e-6)
+        assert np.mean(path.predict(X)[i] == single.predict(X)) > 0.99
+    assert path.coef.shape == (3, 3, 15)
+
+
+def test_class_weight_and_sample_weight_multiply():
+    X, y = make_classification(120, 5, weights=[0.8], random_state=1)
+    model = {"n_components": 10, "gamma": 0.1, "random_state": 0, "alpha": 0.5}
+    sample = np.random.default_rng(0).integers(1, 3, 120)
+    both = SubspaceLPSVC(**model, class_weight={0: 1.0, 1: 3.0}).fit(X, y, sample_weight=sample)
+    D = both.subspace_.transform(X)
+    p = sample * np.where(y == 1, 3.0, 1.0)
+    alone = norm_svm(rows(D), np.where(y == 1, 1.0, -1.0), 0.5, p)
+    np.testing.assert_allclose(both.objective_[0], alone.objective, rtol=1e-7)
+    heavier = SubspaceLPSVC(**model, class_weight="balanced").fit(X, y).predict(X)
+    assert np.sum(heavier == 1) > np.sum(SubspaceLPSVC(**model).fit(X, y).predict(X) == 1)
+
+
+def test_string_labels_and_precomputed_kernel():
+    X, y = make_classification(80, 4, n_redundant=0, random_state=0)
+    names = np.array(["no", "yes"])[y]
+    K = X @ X.T
+    model = SubspaceLPSVC(kernel="precomputed", n_components=4).fit(K, names)
+    plain = SubspaceLPSVC(kernel="linear", n_components=4).fit(X, names)
+    np.testing.assert_array_equal(model.predict(K), plain.predict(X))
+    assert set(model.predict(K)) <= {"no", "yes"}
+
+
+def test_stopping_early_is_said():
+    X, y = make_classification(200, 5, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="not solved to tol"):
+        SubspaceLPSVC(n_components=10, max_iter=2).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"alpha": -1.0}, r"alpha of SubspaceLPSVC must be a finite number >= 0; got -1.0"),
+        ({"alpha": "much"}, r"alpha of SubspaceLPSVC must be a finite number"),
+        ({"norm": 3}, r"norm of SubspaceLPSVC must be one of 1, 2, 'inf'; got 3"),
+        ({"multi_class": "ovo"}, r"multi_class of SubspaceLPSVC must be one of"),
+        ({"multi_class": "direct", "norm": 2}, r"is a linear program for norm=1"),
+        ({"tol": 0.0}, r"tol of SubspaceLPSVC must be a finite number > 0"),
+        ({"n_samples": 1000}, r"X has only 80 rows"),
+    ],
+)
+def test_bad_parameters_say_what_is_allowed(parameters, message):
+    X, y = make_classification(80, 4, random_state=0)
+    with pytest.raises(ParameterError, match=message):
+        SubspaceLPSVC(**parameters).fit(X, y)
+
+
+def test_one_class_is_refused_and_nothing_is_fitted():
+    model = SubspaceLPSVC()
+    with pytest.raises(DegenerateDataError, match="at least two classes"):
+        model.fit(np.eye(5), np.zeros(5))
+    assert not hasattr(model, "coef_")
+
+
+def test_alphas_are_checked():
+    with pytest.raises(ParameterError, match="finite numbers >= 0"):
+        SubspaceLPSVC().alpha_path(np.eye(4), [0, 1, 0, 1], [-1.0])
