@@ -35,6 +35,7 @@ check: $(STAMP)
 bench: $(BENCH_STAMP)
 	$(BENCH_BIN)/python benchmarks/bench_selection.py
 	$(BENCH_BIN)/python benchmarks/bench_relief.py
+	$(BENCH_BIN)/python benchmarks/bench_lp.py
 
 $(BENCH_STAMP): pyproject.toml
 	test -x $(BENCH_BIN)/python || $(PYTHON) -m venv .venv-bench
