@@ -9,6 +9,7 @@ from rich.table import Table as Grid
 
 from rarefy.exceptions import MissingDataError
 from rarefy.papers import load_tables, run_table
+from rarefy.papers.claims import NOT_RUN
 from rarefy.papers.page import write_results
 
 _STYLES = {
@@ -18,6 +19,8 @@ _STYLES = {
     "data not to be had": "yellow",
     "not run": "dim",
 }
+_FEW = 5
+"""More claims than these that were not run are counted rather than listed."""
 
 
 @click.command()
@@ -81,10 +84,13 @@ def _run(console, table, mode, data, out, jobs):
     grid = Grid(title=f"{table.id}: {table.title}", title_justify="left")
     for header in ("claim", "paper", "ours", "verdict"):
         grid.add_column(header, justify="left" if header in ("claim", "verdict") else "right")
-    for v in verdicts:
+    absent = [v for v in verdicts if v.outcome == NOT_RUN]
+    for v in verdicts if len(absent) <= _FEW else [v for v in verdicts if v.outcome != NOT_RUN]:
         theirs = "" if v.theirs is None else f"{v.theirs:.4g}"
         spread = f" ± {v.standard_error:.2g}" if v.standard_error else ""
         ours = "" if v.ours is None else f"{v.ours:.4g}{spread}"
         grid.add_row(v.claim.what, theirs, ours, f"[{_STYLES[v.outcome]}]{v.outcome}[/]")
     console.print(grid)
+    if len(absent) > _FEW:
+        console.print(f"{len(absent)} more claims were not run: they are about cells that this grid does not have.")
     console.print(f"Page: {page}", highlight=False)

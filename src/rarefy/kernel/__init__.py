@@ -1,14 +1,21 @@
 """Kernel methods that keep few functions, few dimensions or few features."""
 
+from rarefy.kernel._bounds import subset_bound
 from rarefy.kernel._kernels import histogram_intersection_kernel, spline_kernel, wave_kernel
+from rarefy.kernel._rankrc import OrdinalRankRC, RankPath, RankRC, RankRCCV
 from rarefy.kernel._subspace import KernelSubspace
 from rarefy.kernel._subspace_lp import AlphaPath, SubspaceLPSVC
 
 __all__ = [
     "AlphaPath",
     "KernelSubspace",
+    "OrdinalRankRC",
+    "RankPath",
+    "RankRC",
+    "RankRCCV",
     "SubspaceLPSVC",
     "histogram_intersection_kernel",
     "spline_kernel",
+    "subset_bound",
     "wave_kernel",
 ]

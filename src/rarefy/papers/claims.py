@@ -2,8 +2,8 @@
 
 A folder below this one is a paper. Its `claims.toml` lists tables; a table names the function of the folder's
 `tables.py` that measures one cell, the grid of cells (for quick and for full runs) and the claims. A claim picks cells,
-a metric and either a number (`expected`, with a tolerance and its reason) or a comparison (`than`: other cells). A block
-of `numbers` is many claims of the first kind: the values of `names`, beside `where`, and the number expected there.
+a metric and either a number (`expected`, with a tolerance and its reason) or a comparison (`than`: other cells).
+A block of `numbers` is many claims of the first kind: the values of `names`, beside `where`, and the number expected.
 """
 
 import itertools
@@ -65,7 +65,7 @@ class Table:
     show: dict[str, Any] = field(default_factory=dict)
     """How to lay out the results: rows, columns, metrics; `curves` names what to draw them against."""
     together: str | None = None
-    """The name whose values one call of `run` measures all at once: it gets their list, and returns a list of metrics."""
+    """The name whose values one call of `run` measures all at once: given their list, it returns a list of metrics."""
 
     def cells(self, mode):
         """All combinations of the grid's values, in a fixed order."""

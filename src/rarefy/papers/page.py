@@ -79,8 +79,8 @@ def _picture(table, results, layout, metric):
         published[label] = [
             (claim.where[across], claim.expected)
             for claim in table.claims
-            if {across, *names} <= set(claim.where) and claim.metric == metric and claim.expected is not None
-            if select(claim.where, metric, found)
+            if claim.metric == metric and claim.expected is not None and {across, *names} <= claim.where.keys()
+            if where.items() <= claim.where.items() and select(claim.where, metric, results)
         ]
     return mean_curves(title, across, measured, published)
 

@@ -31,7 +31,7 @@ def weights(words, title):
             last = i
     axes.set_ylim(0, 1.35 * values.max())
     axes.legend(frameon=False, loc="upper left", ncols=2)
-    return _svg(figure)
+    return svg(figure)
 
 
 def spectrum_between_bounds(eigenvalues, interval):
@@ -49,7 +49,7 @@ def spectrum_between_bounds(eigenvalues, interval):
     axes.plot(np.arange(1, len(eigenvalues) + 1), eigenvalues, ".", color=_ACCENT, markersize=4, label="measured")
     axes.set_yscale("log")
     axes.legend(frameon=False, loc="lower right")
-    return _svg(figure)
+    return svg(figure)
 
 
 def error_against_features(sizes, curves, error_all):
@@ -65,7 +65,7 @@ def error_against_features(sizes, curves, error_all):
     axes.minorticks_off()
     axes.set_ylim(bottom=0)
     axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    return _svg(figure)
+    return svg(figure)
 
 
 def grouped_means(title, columns, rows):
@@ -79,7 +79,7 @@ def grouped_means(title, columns, rows):
         axes.errorbar(x + shift, means, yerr=errors, fmt="o", color=colour, capsize=3, label=str(name))
     axes.set_xticks(x, columns, fontsize=8)
     axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    return _svg(figure)
+    return svg(figure)
 
 
 def mean_curves(title, xlabel, lines, published):
@@ -101,7 +101,7 @@ def mean_curves(title, xlabel, lines, published):
     if min(values) > 0.0 and max(values) > 10.0 * min(values):
         axes.set_yscale("log")
     axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    return _svg(figure)
+    return svg(figure)
 
 
 def _axes(title, xlabel, ylabel):
@@ -114,8 +114,9 @@ def _axes(title, xlabel, ylabel):
     return figure, axes
 
 
-def _svg(figure):
+def svg(figure):
+    """A figure as SVG text that can stand inside a page."""
     text = io.StringIO()
     figure.savefig(text, format="svg", metadata={"Date": None})
-    svg = text.getvalue()
-    return svg[svg.index("<svg") :]
+    written = text.getvalue()
+    return written[written.index("<svg") :]
