@@ -138,9 +138,7 @@ class _KernelRanker(BaseEstimator):
         if isinstance(self.basis, str):
             if self.basis == "rare":
                 return rare, None
-            return (
-                used if self.basis == "all" else np.sort(rng.choice(used, min(len(rare), len(used)), replace=False))
-            ), None
+            return used if self.basis == "all" else np.sort(rng.choice(used, len(rare), replace=False)), None
         if isinstance(self.basis, Integral) and not isinstance(self.basis, bool) and self.basis >= 1:
             return self._landmarks(X, rare, used, min(int(self.basis), len(used)), rng)
         indices = np.asarray(self.basis)
@@ -224,15 +222,13 @@ class _KernelRanker(BaseEstimator):
     def _solve(self, task, alpha, start):
         """One ranker; `start` is the one before, for a warm start."""
         show = progress_bar("ranking", self.verbose)
-        common = {
-            "tol": self.tol,
-            "callback": None if show is None else lambda i, *_: show(i + 1, self.max_iter or 100),
-        }
+        limit = self.max_iter or 100
+        common = {"tol": self.tol, "callback": None if show is None else lambda i, *_: show(i + 1, limit)}
         if self.penalty == "l1":
             beta = None if start is None else start.beta
-            return rank_sparsely(task.K, task.loss, alpha, start=beta, max_iter=50 * (self.max_iter or 100), **common)
+            return rank_sparsely(task.K, task.loss, alpha, start=beta, max_iter=50 * limit, **common)
         w = None if start is None else start.w
-        loss, common["max_iter"] = task.loss, self.max_iter or 100
+        loss, common["max_iter"] = task.loss, limit
         if loss.false_positive_range < 1.0 and start is None:
             # Who stands highest has to be known before only they can count.
             everyone = PairLoss(loss.pairs, loss.eps, loss.push)
@@ -280,7 +276,7 @@ class _KernelRanker(BaseEstimator):
             # With a false-positive range the value has kinks, at which the method stops rightly.
             if not found.converged and self.false_positive_range == 1.0:
                 warnings.warn(
-                    f"{type(self).__name__} was stopped after {found.n_iter} iterations; the value {found.objective:.6g} "
+                    f"{type(self).__name__} was stopped after {found.n_iter} iterations; {found.objective:.6g} "
                     f"may still fall by about {found.decrement:.2g}. Raise max_iter or tol, or alpha.",
                     ConvergenceWarning,
                     stacklevel=3,
@@ -564,7 +560,8 @@ class RankRC(ClassifierMixin, _KernelRanker):
         y : ndarray of shape (n_samples,)
             Labels.
         """
-        return self.classes_[(self.decision_function(X) > 0.0).astype(int)]
+        rare = self.decision_function(X) > 0.0
+        return self.classes_[rare.astype(int)]
 
     def _data(self, X, y, sample_weight):
         """Validated points, 1 for rare and 0 for the others, and weights."""
@@ -832,7 +829,7 @@ class OrdinalRankRC(_KernelRanker):
     >>> y = rng.choice([0, 1, 2], 400, p=[0.85, 0.1, 0.05])
     >>> X = rng.standard_normal((400, 2)) + 1.5 * y[:, None]
     >>> model = OrdinalRankRC(0.01).fit(X, y)
-    >>> bool(model.score(X, y) > 0.9), len(model.basis_) == np.sum(y > 0)
+    >>> bool(model.score(X, y) > 0.9), len(model.basis_) == int(np.sum(y > 0))
     (True, True)
     """
 
@@ -959,7 +956,8 @@ class OrdinalRankRC(_KernelRanker):
         y : ndarray of shape (n_samples,)
             Levels.
         """
-        return self.levels_[np.searchsorted(self.cuts_, self.decision_function(X))]
+        scores = self.decision_function(X)
+        return self.levels_[np.searchsorted(self.cuts_, scores)]
 
     def score(self, X, y, sample_weight=None):
         """Share of the pairs of different levels in the right order.
