@@ -46,6 +46,28 @@ def test_missing_and_wrong_data_are_explained(tmp_path):
         load("movie_reviews", tmp_path)
 
 
+def test_mnist_is_checked_in_both_parts(tmp_path, monkeypatch):
+    with pytest.raises(MissingDataError, match=r"mnist\.npz is missing.* It holds MNIST .*fetch_openml"):
+        load("mnist", tmp_path)
+    arrays = {"X_train": np.zeros((4, 784), np.uint8), "y_train": np.array([0, 1, 1, 2], np.uint8)}
+    np.savez(tmp_path / "mnist.npz", **arrays)
+    with pytest.raises(MissingDataError, match=r"mnist \(train\) has \(60000, 784\).*another version"):
+        load("mnist", tmp_path)
+    monkeypatch.setitem(_load._MNIST, "train", _load._Source("mnist.npz", (4, 784), {1: 2}, "digits"))
+    with pytest.raises(MissingDataError, match=r"has no X_test and no y_test\. It should hold MNIST"):
+        load("mnist", tmp_path)
+    arrays |= {"X_test": np.ones((2, 784), np.uint8), "y_test": np.array([5, 5], np.uint8)}
+    np.savez(tmp_path / "mnist.npz", **arrays)
+    monkeypatch.setitem(_load._MNIST, "test", _load._Source("mnist.npz", (2, 784), {5: 2}, "digits"))
+    found = load("mnist", tmp_path)
+    np.testing.assert_array_equal(found.test_data, arrays["X_test"])
+    np.testing.assert_array_equal(found.target, [0, 1, 1, 2])
+    assert found.data.dtype == np.uint8
+    monkeypatch.setitem(_load._MNIST, "test", _load._Source("mnist.npz", (2, 784), {5: 1}, "digits"))
+    with pytest.raises(MissingDataError, match=r"class counts \{5: 2\}"):
+        load("mnist", tmp_path)
+
+
 def test_a_checked_data_set_comes_with_its_words(tmp_path, monkeypatch):
     source = _load._Source("text/small", (2, 3), {1: 1}, "nothing")
     monkeypatch.setitem(_load._TEXT, "small", source)

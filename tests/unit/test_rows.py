@@ -6,6 +6,7 @@ import scipy.sparse as sp
 
 from rarefy.core import rows as rows_module
 from rarefy.core.rows import DenseRows, Rows, SparseRows, as_rows, streamed_gram
+from rarefy.kernel._blocks import KernelRows
 
 FORMS = {
     "dense": lambda A: DenseRows(A),
@@ -16,6 +17,8 @@ FORMS = {
     "csr matrix": lambda A: SparseRows(sp.csr_matrix(A)),
     "csr float32": lambda A: SparseRows(sp.csr_array(A.astype(np.float32))),
     "transposed dense": lambda A: DenseRows(A.T).T,
+    "kernel values on demand": lambda A: KernelRows(A.shape, lambda rows: A[rows]),
+    "transposed on demand": lambda A: KernelRows(A.T.shape, lambda rows: A.T[rows]).T,
     "transposed csr": lambda A: SparseRows(sp.csr_array(A.T)).T,
 }
 

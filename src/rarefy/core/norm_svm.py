@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rarefy.core.box_lp import BoxLP, Status, box_lp
-from rarefy.core.rows import Array, Index, Rows, _edges
+from rarefy.core.rows import Array, Index, Rows, edges
 
 Norm = Literal[1, 2, "inf"]
 
@@ -266,7 +266,7 @@ class ClassPairs:
         return dense if T is None else dense @ T
 
     def blocks(self, T: Array | None = None) -> Iterator[tuple[slice, Array]]:
-        for rows in _edges(*self.shape):
+        for rows in edges(*self.shape):
             yield rows, self.take(np.arange(rows.start, rows.stop), T)
 
     def subset(self, index: Index) -> "ClassPairs":

@@ -61,7 +61,8 @@ class Rows(Protocol):
         """The matrix times a number, as a copy."""
 
 
-def _edges(n: int, width: int) -> Iterator[slice]:
+def edges(n: int, width: int) -> Iterator[slice]:
+    """Slices of n rows of this width, each of bounded size."""
     step = max(1, BLOCK_ENTRIES // max(width, 1))
     for start in range(0, n, step):
         yield slice(start, min(start + step, n))
@@ -116,7 +117,7 @@ class DenseRows:
         return block if T is None else block @ T
 
     def blocks(self, T: Array | None = None) -> Iterator[tuple[slice, Array]]:
-        for rows in _edges(*self.shape):
+        for rows in edges(*self.shape):
             block = self._A[rows].astype(np.float64, copy=False)
             yield rows, block if T is None else block @ T
 
@@ -158,7 +159,7 @@ class SparseRows:
 
     def blocks(self, T: Array | None = None) -> Iterator[tuple[slice, Array]]:
         n, k = self.shape
-        for rows in _edges(n, k if T is None else T.shape[1]):
+        for rows in edges(n, k if T is None else T.shape[1]):
             yield rows, self._dense(self._A[rows], T)
 
     def subset(self, index: Index) -> "SparseRows":

@@ -16,6 +16,8 @@ import numpy as np
 
 from rarefy.core.rows import Array
 
+Status = Literal["optimal", "iteration limit", "stalled"]
+
 
 class Point(Protocol):
     """A function at one place."""
@@ -42,7 +44,7 @@ class Minimum:
     decrement: float
     n_iter: int
     n_products: int
-    status: Literal["optimal", "iteration limit", "stalled"]
+    status: Status
 
 
 def trust_region(
@@ -93,8 +95,11 @@ def trust_region(
             radius = max(radius, 2.0 * size)
         if ratio > 1e-4:
             x, here, stalls = x + step, there, 0
-        if stalls > 30:  # the decrease is below the rounding of the value
-            return Minimum(x, here.value, here.gradient, model, iteration + 1, products, "stalled")
+        if stalls > 30:
+            # What is promised but not found is below the rounding of the value, or a kink is in the way.
+            lost = model <= max(tol, 1e-13) * (1e-3 + abs(here.value))
+            status: Status = "optimal" if lost else "stalled"
+            return Minimum(x, here.value, here.gradient, model, iteration + 1, products, status)
     return Minimum(x, here.value, here.gradient, decrement, max_iter, products, "iteration limit")
 
 

@@ -1,11 +1,13 @@
 """Kernel values of many points with few: kept in memory, on disk, or computed again whenever they are needed."""
 
+import shutil
 import tempfile
+import weakref
 from pathlib import Path
 
 import numpy as np
 
-from rarefy.core.rows import BLOCK_ENTRIES, DenseRows
+from rarefy.core.rows import DenseRows, edges
 
 
 class KernelRows:
@@ -47,9 +49,7 @@ class KernelRows:
 
     def blocks(self, T=None):
         """All rows in order."""
-        step = max(1, BLOCK_ENTRIES // max(self.shape[1], 1))
-        for first in range(0, self.shape[0], step):
-            rows = slice(first, min(first + step, self.shape[0]))
+        for rows in edges(*self.shape):
             yield rows, self.take(rows, T)
 
     def subset(self, index):
@@ -87,13 +87,6 @@ class _Transposed(DenseRows):
         return total
 
 
-class _Folder:
-    """A temporary folder that goes when nobody refers to it any more."""
-
-    def __init__(self):
-        self.folder = tempfile.TemporaryDirectory(prefix="rarefy-")
-
-
 def kernel_rows(shape, block, *, budget, overflow):
     """Kernel values as Rows, and a word for where they are.
 
@@ -108,12 +101,11 @@ def kernel_rows(shape, block, *, budget, overflow):
         return DenseRows(A), np.dtype(dtype).name
     if overflow == "recompute":
         return lazy, "recomputed"
-    home = _Folder()
-    A = np.memmap(Path(home.folder.name) / "kernel", dtype=np.float32, mode="w+", shape=shape)
+    folder = tempfile.mkdtemp(prefix="rarefy-")
+    A = np.memmap(Path(folder) / "kernel", dtype=np.float32, mode="w+", shape=shape)
+    weakref.finalize(A, shutil.rmtree, folder, ignore_errors=True)  # the file lives as long as the array
     _fill(A, lazy)
-    rows = DenseRows(A)
-    rows.home = home  # the file lives as long as the rows
-    return rows, "on disk"
+    return DenseRows(A), "on disk"
 
 
 def _fill(A, rows):

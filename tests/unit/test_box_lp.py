@@ -1,0 +1,300 @@
+"""The interior point method on programs whose answer is plain, and on those that once went wrong."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from oracles.linear_programs import assert_optimal, assert_proved_infeasible, best_value, highs, program, svm_dual
+from rarefy.core import box_lp as module
+from rarefy.core.box_lp import BoxLP
+from rarefy.core.rows import DenseRows, SparseRows
+
+inf = np.inf
+
+
+class CountingRows(DenseRows):
+    """Rows that write down how many of them each Gram matrix is made of; those without weights as None."""
+
+    def __init__(self, A, counts):
+        super().__init__(A)
+        self.counts = counts
+
+    def gram(self, w=None):
+        self.counts.append(None if w is None else len(w))
+        return super().gram(w)
+
+    def subset(self, index):
+        return CountingRows(self._A[index], self.counts)
+
+
+def counted(p, **options):
+    """What is found, and the number of rows of every Gram matrix."""
+    counts = []
+    return p.solve(form=lambda A: CountingRows(A, counts), **options), counts
+
+
+def overlapping(M=3000, S=10, alpha=30.0, seed=0):
+    """Two classes, a tenth of which or so lie between the margins: most variables end at a bound."""
+    rng = np.random.default_rng(seed)
+    labels = rng.choice([-1.0, 1.0], M)
+    return svm_dual(rng.standard_normal((M, S)) + 0.7 * labels[:, None], labels, alpha)
+
+
+def test_a_program_solved_by_hand():
+    # The cheaper of two goods, up to its limit of 2, and the dearer for what is missing of 3.
+    found = program([[1], [1]], [1, 4], [0, 0], [2, 9], rhs=[3]).solve()
+    assert found.status == "optimal"
+    np.testing.assert_allclose(found.x, [2, 1], atol=1e-6)
+    np.testing.assert_allclose(found.y, [4], atol=1e-6)  # what one more would cost
+    assert found.objective == pytest.approx(6)
+    assert found.bound == pytest.approx(6)
+
+
+def test_a_program_with_curvature_solved_by_hand():
+    # Least squares of two numbers that add up to 3, the first at most 1: 1 and 2; without the limit 1.5 and 1.5.
+    found = program([[1], [1]], [0, 0], [0, 0], [1, 9], rhs=[3], curvature=[1, 1]).solve()
+    np.testing.assert_allclose(found.x, [1, 2], atol=1e-5)
+    assert found.objective == pytest.approx(2.5)
+    free = program([[1], [1]], [0, 0], [-inf, -inf], [inf, inf], rhs=[3], curvature=[1, 1]).solve()
+    np.testing.assert_allclose(free.x, [1.5, 1.5])
+    assert free.y == pytest.approx([1.5])
+
+
+def test_fixed_variables_stay_where_they_are_to_the_last_digit():
+    third = 1 / 3
+    p = program([[1], [1], [1]], [5, 1, 2], [third, 0, 0], [third, 1, 1], rhs=[1])
+    found = p.solve()
+    assert_optimal(p, found, best_value(p))
+    assert found.x[0] == third
+
+
+@pytest.mark.parametrize("alpha", [1.0, 30.0, 1000.0])
+def test_settled_variables_are_left_out_and_the_optimum_is_the_same(alpha):
+    p = overlapping(alpha=alpha)
+    settled, counts = counted(p, settle=True)
+    whole, all_counts = counted(p, settle=False)
+    best = best_value(p)
+    assert_optimal(p, settled, best)
+    assert_optimal(p, whole, best)
+    assert settled.objective == pytest.approx(whole.objective, rel=1e-7)
+    weighted, all_weighted = counts[1:], all_counts[1:]
+    assert counts[0] is all_counts[0] is None
+    assert set(all_weighted) == {3000}
+    assert weighted[0] == 3000
+    assert min(weighted) < 1000
+    assert sum(weighted) / len(weighted) < 2500
+
+
+def test_variables_are_settled_also_when_the_middle_of_the_box_solves_the_equations():
+    rng = np.random.default_rng(0)
+    p = program(rng.standard_normal((2000, 5)), rng.uniform(-1, 1, 2000), -np.ones(2000), np.ones(2000))
+    found, counts = counted(p)
+    assert_optimal(p, found, best_value(p))
+    assert min(counts[1:]) < 1000
+
+
+def test_the_few_variables_are_never_left_out():
+    # A penalty so large that every z is far inside its box, and one so small that all are at a bound.
+    for alpha in (1e-3, 1e6):
+        p = overlapping(M=1000, S=4, alpha=alpha)
+        assert_optimal(p, p.solve(), best_value(p))
+
+
+def settle_recklessly(monkeypatch, threshold):
+    """From the first chance on, at whichever bound the reduced cost points to, however small it is."""
+    monkeypatch.setattr(module, "_SETTLED", threshold)
+    monkeypatch.setattr(module, "_AT_LEAST", 2)
+    monkeypatch.setattr(module, "_EARLY", 10**9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("threshold", [1e-6, 1e-2, 1.0])
+def test_the_optimum_is_that_of_all_variables_even_if_they_are_settled_much_too_early(monkeypatch, threshold, seed):
+    settle_recklessly(monkeypatch, threshold)
+    p = overlapping(M=600, S=4, alpha=20.0, seed=seed)
+    assert_optimal(p, p.solve(), best_value(p))
+
+
+@pytest.mark.parametrize("tol", [0.03, 0.01])
+def test_the_gap_is_closed_for_the_settled_variables_too(monkeypatch, tol):
+    # With a coarse tolerance the working variables are done before the settled ones are looked at again.
+    settle_recklessly(monkeypatch, 1e-2)
+    for seed in range(6):
+        found = overlapping(M=600, S=4, alpha=20.0, seed=seed).solve(tol=tol)
+        assert found.status == "optimal"
+        assert found.gap <= 2 * tol * (1 + abs(found.objective))
+
+
+@pytest.mark.parametrize("size", [0.0, 1.0, 1e3])
+def test_a_start_from_multipliers_that_mean_nothing_leads_to_the_same_optimum(size):
+    p = overlapping(M=600, S=4)
+    y = size * np.random.default_rng(1).standard_normal(5)
+    start = BoxLP(np.zeros(604), y, 0.0, 0.0, 0.0, 0, "optimal")
+    best = best_value(p)
+    assert_optimal(p, p.solve(start=start), best)
+    assert_optimal(p, p.solve(start=start, settle=False), best)
+
+
+def test_a_start_near_the_optimum_saves_products():
+    p, near = overlapping(alpha=30.0), overlapping(alpha=33.0)
+    (cold, cold_counts), (start, _) = counted(p), counted(near)
+    warm, warm_counts = counted(p, start=start)
+    assert_optimal(p, warm, best_value(p))
+    assert warm.objective == pytest.approx(cold.objective, rel=1e-7)
+    assert sum(warm_counts[1:]) < sum(cold_counts[1:])
+
+
+def test_a_gram_matrix_that_is_known_is_not_computed_again_and_changes_nothing():
+    p = overlapping(M=500, S=3)
+    plain, counts = counted(p)
+    given, given_counts = counted(p, gram=p.A.T @ p.A)
+    assert given.x == pytest.approx(plain.x)
+    assert given_counts == counts[1:]
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda A: DenseRows(A.astype(np.float32)),
+        lambda A: SparseRows(sp.csr_array(A)),
+        lambda A: SparseRows(sp.csc_array(A.astype(np.float32))),
+    ],
+)
+def test_every_form_of_storage_gives_the_same_optimum_when_variables_are_settled(form):
+    p = overlapping(M=1500, S=5)
+    rounded = p.A.astype(np.float32).astype(np.float64)
+    p = program(np.where(np.abs(rounded) < 0.5, 0.0, rounded), p.c, p.lower, p.upper, few=p.few)
+    assert_optimal(p, p.solve(form=form), best_value(p))
+
+
+def test_every_iteration_is_reported_and_the_last_gap_is_the_one_it_stopped_on():
+    calls = []
+    p = overlapping(M=200, S=3)
+    found = p.solve(callback=lambda *call: calls.append(call), settle=False)
+    assert [i for i, _ in calls] == list(range(found.n_iter + 1))
+    assert calls[-1][1] == pytest.approx(found.gap / (1 + abs(found.objective)), abs=1e-12)
+    assert calls[-1][1] <= 1e-8 < calls[-2][1]
+
+
+@pytest.mark.parametrize("tol", [1e-2, 1e-4, 1e-6])
+def test_a_coarser_tolerance_is_kept_and_costs_less(tol):
+    p = overlapping(M=400, S=4)
+    coarse, fine = p.solve(tol=tol), p.solve()
+    assert coarse.status == "optimal"
+    assert coarse.gap <= 2 * tol * (1 + abs(coarse.objective))
+    assert coarse.bound <= fine.objective + 1e-7 * abs(fine.objective)
+    assert coarse.n_iter <= fine.n_iter
+
+
+@pytest.mark.parametrize("max_iter", [0, 1, 2])
+def test_it_gives_up_after_the_iterations_it_was_given_with_a_point_inside_the_box(max_iter):
+    p = overlapping(M=200, S=3)
+    found = p.solve(max_iter=max_iter)
+    assert found.status == "stalled"
+    assert found.n_iter == max_iter
+    assert np.all(p.lower <= found.x)
+    assert np.all(found.x <= p.upper)
+    assert found.bound <= best_value(p)
+
+
+BOX = [0, 0], [1, 1]
+
+INFEASIBLE = {
+    "a sum above what the box can reach": program([[1], [1]], [1, 1], *BOX, rhs=[3]),
+    "a sum below what the box can reach": program([[1], [1]], [1, 1], *BOX, rhs=[-1]),
+    "an equation twice, with two right-hand sides": program([[1, 1], [1, 1]], [1, 1], *BOX, rhs=[1, 1.5]),
+    "an equation without variables": program([[1, 0], [1, 0]], [1, 1], *BOX, rhs=[1, 1]),
+    "all variables fixed, at the wrong place": program([[1], [1]], [1, 1], [1, 0], [1, 0], rhs=[2]),
+    "one variable, far beyond its bound": program([[-1]], [1], [-2], [1], rhs=[12]),
+    "negative numbers with a positive sum": program([[1], [1]], [1, 2], [-inf, -inf], [0, 0], rhs=[1]),
+}
+
+
+@pytest.mark.parametrize("case", INFEASIBLE)
+def test_a_program_without_a_solution_is_proved_to_have_none(case):
+    p = INFEASIBLE[case]
+    assert highs(p).status == 2
+    assert_proved_infeasible(p, p.solve())
+
+
+@pytest.mark.parametrize(
+    "p",
+    [
+        program([[1], [2]], [0, -1], [-2, -1], [0, 0], rhs=[1000]),
+        program([[1, 1], [1, 1]], [1, 1], [0, 0], [inf, inf], rhs=[1, 1.5]),
+        program([[1, 1], [1, 1]], [1, 1], [-inf, -inf], [inf, inf], rhs=[1, 1.5]),
+    ],
+)
+def test_a_program_without_a_solution_is_never_called_solved(p):
+    assert highs(p).status == 2
+    assert p.solve().status in ("infeasible", "stalled")
+
+
+@pytest.mark.parametrize("upper", [[-1, 1], [-inf, 1]])
+def test_a_lower_bound_above_the_upper_one_is_infeasible(upper):
+    assert program([[1], [1]], [1, 1], [0, 0], upper, rhs=[1]).solve().status == "infeasible"
+
+
+UNBOUNDED = {
+    "two that may grow together": program([[1], [-1]], [-1, 0], [0, 0], [inf, inf], rhs=[1]),
+    "two without bounds": program([[1], [-1]], [-1, 0], [-inf, -inf], [inf, inf], rhs=[1]),
+    "one that no equation holds": program([[0], [1]], [-1, 1], [0, 0], [inf, 1], rhs=[0.5]),
+}
+
+
+@pytest.mark.parametrize("case", UNBOUNDED)
+def test_a_value_that_falls_for_ever_is_called_unbounded(case):
+    p = UNBOUNDED[case]
+    assert highs(p).status == 3
+    found = p.solve()
+    assert found.status == "unbounded"
+    assert not np.isnan(found.objective)
+
+
+@pytest.mark.parametrize(
+    ("p", "solution"),
+    [
+        (program([[1]], [0], [-inf], [inf], rhs=[1]), [1]),
+        (program([[1], [1]], [0, 1], [-inf, 0], [inf, 0], rhs=[1]), [1, 0]),
+        (program([[1], [1]], [1, 1], [1, 0], [1, 0], rhs=[1]), [1, 0]),
+        (program([[1], [1]], [1, 1], [0, 0], [1, 1], rhs=[2]), [1, 1]),
+        (program([[0]], [-1], [0], [1]), [1]),
+        (program([[0]], [-2], [-inf], [-0.1]), [-0.1]),
+        (program([[1], [1]], [1, 2], [0, 0], [inf, inf], rhs=[1]), [1, 0]),
+    ],
+)
+def test_programs_with_a_single_feasible_point_or_without_bounds_are_solved(p, solution):
+    found = p.solve()
+    assert_optimal(p, found, best_value(p))
+    np.testing.assert_allclose(found.x, solution, atol=1e-6)
+
+
+# Found by random search. The step that ended exactly at a bound left no room for another; with few rows all of them
+# were settled and nothing was left to work on; and a sum of weights can leave one class without any.
+SMALL = {
+    "one of three at its bound after a full step": svm_dual([[2], [-1], [2]], [-1, 1, -1], 0.01),
+    "features without a difference": svm_dual([[0], [0]], [1, -1], 1e-4, [10, 100]),
+    "unequal weights": svm_dual([[1], [-1]], [1, -1], 0.01, [100, 10]),
+    "separable, everything settled": svm_dual([[1], [0], [-2]], [1, 1, -1], 1e-4),
+    "two rows, everything settled": svm_dual([[1], [2]], [-1, 1], 0.1, [0.01, 1]),
+    "one class without weight": svm_dual([[-2], [-1]], [1, -1], 1.0, [10, 0]),
+    "one class only": svm_dual([[1], [2]], [1, 1], 1.0),
+    "a hopeless majority": svm_dual(np.arange(15.0)[:, None] % 4, [1] + [-1] * 14, 300.0),
+}
+
+
+@pytest.mark.parametrize("settle", [True, False])
+@pytest.mark.parametrize("case", SMALL)
+def test_small_duals_that_once_stalled_or_broke_are_solved(case, settle):
+    p = SMALL[case]
+    assert_optimal(p, p.solve(settle=settle), best_value(p))
+
+
+def test_weights_over_six_decades_are_solved_though_the_first_steps_are_short():
+    # It takes fifteen steps before the equations hold; patience has to last as long as they come closer.
+    rng = np.random.default_rng(1385)
+    D, labels = rng.standard_normal((58, 5)), rng.choice([-1.0, 1.0], 58)
+    labels[:2] = 1.0, -1.0
+    weights = np.where(rng.random(58) < 0.6, 0.0, 10.0 ** rng.uniform(-3, 3, 58))
+    p = svm_dual(D, labels, 28.6089328390429, weights)
+    assert_optimal(p, p.solve(), best_value(p))
