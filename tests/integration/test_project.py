@@ -11,8 +11,9 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda p: p.name)
-def test_examples_run_without_warnings(example):
-    done = subprocess.run([sys.executable, "-W", "error", example], capture_output=True, text=True, timeout=300)
+def test_examples_run_without_warnings(example, tmp_path):
+    command = [sys.executable, "-W", "error", example]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
 

@@ -163,6 +163,97 @@ def test_cells_of_both_papers_measure_something(small_collection):
         assert 0.2 < ratio < 5
 
 
+@pytest.fixture
+def small_digits(tmp_path, monkeypatch):
+    """Images in the format of MNIST, small in number: ten patterns of ink, each with its own noise."""
+    rng = np.random.default_rng(0)
+    patterns = 255 * (rng.random((10, 784)) < 0.2)
+    arrays = {}
+    for part, n in (("train", 240), ("test", 80)):
+        y = np.arange(n) % 10
+        arrays |= {f"X_{part}": np.where(rng.random((n, 784)) < 0.2, 0, patterns[y]).astype(np.uint8)}
+        arrays |= {f"y_{part}": y.astype(np.uint8)}
+        source = _load._Source("mnist.npz", (n, 784), {3: n // 10}, "test")
+        monkeypatch.setitem(_load._MNIST, part, source)
+    np.savez(tmp_path / "mnist.npz", **arrays)
+    return tmp_path
+
+
+def test_cells_of_the_subspace_paper_measure_something(small_digits):
+    tables = load_tables()
+    common = {"L": 60, "sample": 0, "n_train": 200, "n_test": 70}
+    path = tables["lp-table-1"].run(small_digits, degree=7, S=20, C=[0.1, 0.01], **common)
+    one = tables["lp-table-2"].run(small_digits, degree=7, S=20, C=0.01, **common)
+    digits = tables["lp-table-5"].run(small_digits, digit=[0, 7], degree=7, S=20, C=0.01, **common)
+    assert path[1]["error"] == one["error"] == digits[0]["error"] == 0.0
+    assert [one["errors in 10 000"] for one in digits] == [0.0, 0.0]
+    assert max(cell["relative_gap"] for cell in (*path, one)) <= 1e-5
+    assert tables["lp-table-3"].run(small_digits, gamma=0.2, S=20, C=0.01, **common)["error"] == 0.0
+    for kernel in ("polynomial", "rbf"):
+        few, more = tables["lp-table-4"].run(small_digits, kernel=kernel, S=[10, 20], C=0.08, **common)
+        assert few["svm_seconds"] == more["svm_seconds"] > 0.0
+        assert more["ratio"] == more["svm_seconds"] / more["seconds"]
+        assert more["error"] == more["svm_error"] == 0.0
+
+
+def test_one_call_may_measure_many_cells(tmp_path):
+    calls = []
+
+    def run(data, i, c):
+        calls.append(i)
+        return [{"value": i * one} for one in c]
+
+    claims = (Claim("x", {"c": 3, "i": 2}, "value", "", expected=6.0),)
+    table = Table("t", "t", "s", run, {"i": [1, 2], "c": [3, 5]}, {}, claims, together="c")
+    for _ in range(2):
+        results, verdicts = run_table(table, "quick", tmp_path)
+    assert calls == [1, 2]
+    assert [cell for cell, _ in results] == table.cells("quick")
+    assert results[1] == ({"i": 1, "c": 5}, {"value": 5})
+    assert verdicts[0].outcome == "reproduced"
+
+
+def test_blocks_of_numbers_are_claims():
+    claims = {claim.what: claim for claim in load_tables()["lp-table-5"].claims}
+    claim = claims["S = 200, digit 9: errors in 10 000"]
+    assert claim.where == {"n_train": 60000, "S": 200, "digit": 9}
+    assert (claim.expected, claim.tolerance) == (180.5, pytest.approx(36.1))
+    assert claims["S = 200, digit 1: errors in 10 000"].tolerance == 10.0
+    wanted = {"lp-table-1": 55, "lp-table-2": 20, "lp-table-3": 20, "lp-table-4": 21, "lp-table-5": 55}
+    for name, count in wanted.items():
+        table = load_tables()[name]
+        numbers = [claim for claim in table.claims if claim.expected is not None]
+        assert len(numbers) == count
+        # Numbers of 60 000 digits are not held against a run on fewer.
+        small = [(cell, {claim.metric: 1.0 for claim in numbers}) for cell in table.cells("quick")]
+        assert {judge(claim, small).outcome for claim in numbers} == {"not run"}
+
+
+def test_pages_draw_curves_beside_the_published_ones(tmp_path):
+    show = {"rows": "s", "columns": ["m"], "metrics": ["error"], "curves": "s"}
+    claims = [Claim("x", {"m": "a", "s": s}, "error", "", expected=e) for s, e in ((1, 5.0), (2, 4.0))]
+    table = Table("t", "t", "s", None, {}, {}, tuple(claims), show=show)
+    results = [({"m": m, "s": s, "i": i}, {"error": 60.0 / s}) for m in "ab" for s in (1, 2) for i in (0, 1)]
+    text = write_results(table, "quick", results, [], tmp_path).read_text(encoding="utf-8")
+    assert "<!-- paper -->" in text
+    other = [({"m": "b", "s": s}, {"error": 60.0 / s}) for s in (1, 2)]
+    text = write_results(table, "quick", other, [], tmp_path).read_text(encoding="utf-8")
+    assert "<!-- paper -->" not in text
+
+
+def test_claims_that_were_not_run_are_folded_away(tmp_path):
+    show = {"rows": "m", "columns": ["s"], "metrics": ["error"]}
+    claims = [Claim(f"claim {m}", {"m": m}, "error", "", expected=10.0, tolerance=5.0) for m in "ac"]
+    table = Table("t", "t", "s", None, {}, {}, tuple(claims), show=show)
+    verdicts = [judge(claim, RESULTS) for claim in claims]
+    text = write_results(table, "quick", RESULTS, verdicts, tmp_path).read_text(encoding="utf-8")
+    before, after = text.split("<details>")
+    assert "claim a" in before
+    assert "claim c" not in before
+    assert "1 claim not run" in after
+    assert "claim c" in after
+
+
 def test_the_command_lists_runs_and_explains(tmp_path):
     runner = CliRunner()
     assert "svm-table-1" in runner.invoke(app, ["reproduce", "--list"]).output
@@ -175,6 +266,8 @@ def test_the_command_lists_runs_and_explains(tmp_path):
     assert (tmp_path / "quick" / "ridge-figure-3.json").exists()
     result = runner.invoke(app, ["reproduce", "ridge-figure-4", "--out", str(tmp_path)], env={"RAREFY_DATA": ""})
     assert "data not to be had" in result.output
+    result = runner.invoke(app, ["reproduce", "lp-table-2", "--data", str(tmp_path), "--out", str(tmp_path)])
+    assert "mnist.npz is missing" in " ".join(result.output.split())
 
 
 def test_pages_escape_words(tmp_path):

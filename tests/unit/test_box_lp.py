@@ -93,11 +93,12 @@ def test_variables_are_settled_also_when_the_middle_of_the_box_solves_the_equati
     assert min(counts[1:]) < 1000
 
 
-def test_the_few_variables_are_never_left_out():
-    # A penalty so large that every z is far inside its box, and one so small that all are at a bound.
-    for alpha in (1e-3, 1e6):
+def test_penalties_that_hold_every_z_at_a_bound_and_that_hold_none_are_solved():
+    for alpha, at_bound in ((1e-3, True), (1e6, False)):
         p = overlapping(M=1000, S=4, alpha=alpha)
-        assert_optimal(p, p.solve(), best_value(p))
+        found = p.solve()
+        assert_optimal(p, found, best_value(p))
+        assert np.all((np.abs(found.x[1000:]) > 0.99 * alpha) == at_bound)
 
 
 def settle_recklessly(monkeypatch, threshold):
@@ -269,8 +270,8 @@ def test_programs_with_a_single_feasible_point_or_without_bounds_are_solved(p, s
     np.testing.assert_allclose(found.x, solution, atol=1e-6)
 
 
-# Found by random search. The step that ended exactly at a bound left no room for another; with few rows all of them
-# were settled and nothing was left to work on; and a sum of weights can leave one class without any.
+# Found by random search: a step that ends exactly at a bound leaves no room for the next; of few rows all were
+# settled, and nothing was left to work on; a class without weight leaves a single feasible point.
 SMALL = {
     "one of three at its bound after a full step": svm_dual([[2], [-1], [2]], [-1, 1, -1], 0.01),
     "features without a difference": svm_dual([[0], [0]], [1, -1], 1e-4, [10, 100]),

@@ -126,9 +126,9 @@ def box_lp(
         np.zeros(k) if rhs is None else rhs,
         np.zeros(len(c)) if curvature is None else curvature,
     )
-    if np.any(lower > upper):
-        return _finish(program, np.minimum(lower, upper), np.zeros(k), 0, "infeasible")
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        if np.any(lower > upper):
+            return BoxLP(np.full(len(c), np.nan), np.zeros(k), np.inf, np.inf, np.inf, 0, "infeasible")
         driver = _Driver(program, A.gram() if gram is None else gram, settle, tol)
         state = driver.begin() if start is None else driver.begin_near(start.y, _WARM)
         return driver.run(state, max_iter, callback)
@@ -286,13 +286,13 @@ class _Newton:
         dzu = tu / self.s - point.zu + point.zu / self.s * dx
         return _Point(dx, dy, dzl, dzu)
 
-    def lengths(self, step: _Point) -> tuple[float, float]:
-        """How far x and the multipliers can go, at most 1."""
+    def lengths(self, step: _Point, share: float = 1.0) -> tuple[float, float]:
+        """How far x and the multipliers can go: 1, or this share of the way to the nearest bound."""
         p, point = self.p, self.point
-        primal = max(1.0, float((-step.x / self.v * p.has_lower).max()), float((step.x / self.s * p.has_upper).max()))
+        primal = max(1e-3, float((-step.x / self.v * p.has_lower).max()), float((step.x / self.s * p.has_upper).max()))
         zl, zu = np.where(point.zl > 0.0, point.zl, 1.0), np.where(point.zu > 0.0, point.zu, 1.0)
-        dual = max(1.0, float((-step.zl / zl).max()), float((-step.zu / zu).max()))
-        return 1.0 / primal, 1.0 / dual
+        dual = max(1e-3, float((-step.zl / zl).max()), float((-step.zu / zu).max()))
+        return min(1.0, share / primal), min(1.0, share / dual)
 
     def products(self, step: _Point, primal: float, dual: float) -> tuple[Array, Array]:
         """Of distances and multipliers after a step."""
@@ -305,7 +305,7 @@ class _Newton:
         """The next point and how far it is along the way; this one and 0 where numbers go out of range."""
         try:
             moved, length = self._step()
-        except (np.linalg.LinAlgError, ValueError):  # raised where a factor or a right-hand side is not finite
+        except (np.linalg.LinAlgError, ValueError, OverflowError):  # a factor or a right-hand side is not finite
             return self.point, 0.0
         return (moved, length) if np.isfinite(moved.y).all() and np.isfinite(moved.x).all() else (self.point, 0.0)
 
@@ -330,13 +330,10 @@ class _Newton:
                 break
             step, (primal, dual), tl, tu = corrected, longer, tl + more_l, tu + more_u
         relative_gap = barrier * p.n_bounds / (1.0 + abs(p.value(self.point.x)))
-        return self._moved(step, primal, dual, max(0.99, 1.0 - relative_gap))
-
-    def _moved(self, step: _Point, primal: float, dual: float, share: float) -> tuple[_Point, float]:
-        """The next iterate, `share` of the way to the nearest bound, and the shorter of the two lengths."""
-        if self.p.curvature.any():
+        # Ever closer to the bounds as the gap closes, but never onto one.
+        primal, dual = self.lengths(step, min(max(0.99, 1.0 - relative_gap), 1.0 - 1e-6))
+        if p.curvature.any():
             primal = dual = min(primal, dual)  # with a quadratic term the two residuals are coupled
-        primal, dual = (length if length >= 1.0 else share * length for length in (primal, dual))
         q = self.point
         moved = _Point(q.x + primal * step.x, q.y + dual * step.y, q.zl + dual * step.zl, q.zu + dual * step.zu)
         return moved, min(primal, dual)
@@ -402,7 +399,7 @@ class _Driver:
         push = self.scale * np.where(np.isfinite(p.width), self.typical / p.width, 1.0)
         zl, zu = (np.maximum(reduced, 0.0) + push) * p.has_lower, (np.maximum(-reduced, 0.0) + push) * p.has_upper
         point = _Point(x[work], y, zl, zu)
-        self.distance_at_first = self._distance(p, x[work])
+        self.distance_at_first = self._distance(p, x[work]) + 1e-8 * (1.0 + float(np.linalg.norm(x[work])))
         return _State(work, p, point, x, point.barrier(p))
 
     def begin_near(self, y: Array, barrier: float) -> _State:
@@ -414,38 +411,38 @@ class _Driver:
         return self._revised(empty, barrier * self.scale * self.typical)
 
     def run(self, state: _State, max_iter: int, callback: Callable[[int, float], None] | None) -> BoxLP:
-        n_iter, waited = 0, 0
+        n_iter, waited, best = 0, 0, np.inf
         while n_iter < max_iter:
-            barrier = state.point.barrier(state.part)
-            close = self._distance(state.part, state.point.x) <= _CLOSE * self.distance_at_first
-            if barrier < 0.1 * state.revised_at and close:
-                state, waited = self._revised(state, barrier), 0
-            p, point = state.part, state.point
-            reduced = p.reduced_costs(point.x, point.y)
-            gap = _relative_gap(p, point.x, point.y, reduced)
-            self.value = 1.0 + abs(p.value(point.x))
+            barrier, distance = state.point.barrier(state.part), self._distance(state.part, state.point.x)
+            if barrier + distance < 0.1 * best:
+                best, waited = barrier + distance, 0
+            if barrier < 0.1 * state.revised_at and distance <= _CLOSE * self.distance_at_first:
+                state = self._revised(state, barrier)
+            reduced = state.part.reduced_costs(state.point.x, state.point.y)
+            gap = _relative_gap(state.part, state.point.x, state.point.y, reduced)
             if callback is not None:
                 callback(n_iter, gap)
-            if gap <= self.tol and self._feasible(state, reduced):
-                if self._settled_rightly(state):
-                    return _finish(self.whole, state.x(), point.y, n_iter, "optimal")
-                if not self.earlier:
-                    break
-                state, waited = self._back(), 0
-                continue
-            n_iter += 1
-            point, length = _Newton(p, point, reduced).step()
-            state = replace(state, point=point)
-            waited += 1 if length > 1e-3 else 5
-            if waited < _PATIENCE:
-                continue
-            verdict = _no_solution(self.whole, state.x(), point.y, self.norms)
-            if verdict is not None:
-                return _finish(self.whole, state.x(), point.y, n_iter, verdict)
+            solved = gap <= self.tol and self._feasible(state, reduced)
+            if solved and self._settled_rightly(state):
+                return _finish(self.whole, state.x(), state.point.y, n_iter, "optimal")
+            if not solved:
+                n_iter += 1
+                self.value = 1.0 + abs(state.part.value(state.point.x))
+                point, length = _Newton(state.part, state.point, reduced).step()
+                state = replace(state, point=point)
+                waited += 1 if length > 1e-3 else 5
+                if waited < _PATIENCE:
+                    continue
             if not self.earlier:
                 break
-            state, waited = self._back(), 0
-        return _finish(self.whole, state.x(), state.point.y, n_iter, "stalled")
+            state, waited, best = self._back(), 0, np.inf
+        return self._given_up(state, n_iter)
+
+    def _given_up(self, state: _State, n_iter: int) -> BoxLP:
+        """There is no solution, and the y that proves it; or it was not found."""
+        verdict = _no_solution(self.whole, state.x(), state.point.y, self.norms)
+        status, y = verdict if verdict is not None else ("stalled", state.point.y)
+        return _finish(self.whole, state.x(), y, n_iter, status)
 
     def _distance(self, p: _Program, x: Array) -> float:
         """How far the equations are from holding, in the units of x."""
@@ -464,7 +461,9 @@ class _Driver:
         at_least = max(self.at_least, self.whole.A.shape[0] // _EARLY if early else 0)
         settled = self.may_settle & (clearness >= self.caution * barrier * self.scale)
         lacking = at_least - int(len(settled) - settled.sum())
-        if 0 < lacking < int(settled.sum()):
+        if lacking >= int(settled.sum()):
+            settled[:] = False
+        elif lacking > 0:
             candidates = np.flatnonzero(settled)
             settled[candidates[np.argpartition(clearness[candidates], lacking)[:lacking]]] = False
         return settled
@@ -516,25 +515,31 @@ def _relative_gap(p: _Program, x: Array, y: Array, reduced: Array) -> float:
     return (value - p.bound(x, y, reduced)) / (1.0 + abs(value))
 
 
-def _no_solution(whole: _Program, x: Array, y: Array, norms: Array) -> Status | None:
-    """A proof that there is no feasible x, or a direction in which the value falls for ever."""
-    slopes = -whole.times(y)
-    slopes[np.abs(slopes) <= 1e-9 * float(np.abs(slopes).max(initial=0.0))] = 0.0
-    reach = np.where(slopes > 0.0, whole.lower, np.where(slopes < 0.0, whole.upper, 0.0))
-    # Every feasible x has 0 = y^T (rhs - sums(x)), which is at least:
-    least = float(whole.rhs @ y + slopes @ reach)
-    if least > 1e-8 * float(np.abs(y) @ norms) * (1.0 + float(np.linalg.norm(x))):
-        return "infeasible"
+def _no_solution(whole: _Program, x: Array, y: Array, norms: Array) -> tuple[Status, Array] | None:
+    """A proof (the y) that there is no feasible x, or that there is a direction in which the value falls for ever."""
+    for direction in (y, whole.rhs - whole.sums(x)):  # the multipliers, or what the equations lack
+        slopes = -whole.times(direction)
+        slopes[np.abs(slopes) <= 1e-9 * float(np.abs(slopes).max(initial=0.0))] = 0.0
+        reach = np.where(slopes > 0.0, whole.lower, np.where(slopes < 0.0, whole.upper, 0.0))
+        # Every feasible x has 0 = direction^T (rhs - sums(x)), which is at least:
+        least = float(whole.rhs @ direction + slopes @ reach)
+        if least > 1e-8 * float(np.abs(direction) @ norms) * (1.0 + float(np.linalg.norm(x))):
+            return "infeasible", direction
     largest = float(np.abs(x).max(initial=0.0))
-    if not np.isfinite(whole.width).all() and largest > 1e7:
-        ray = np.where(np.abs(x) > 1e-4 * largest, x / largest, 0.0)
-        closed = np.all(np.abs(whole.sums(ray)) <= 1e-4 * norms)
-        if closed and whole.c @ ray < 0.0 and not whole.curvature @ ray**2 > 0.0:
-            return "unbounded"
+    if largest > 1e8:
+        ray = np.where(np.abs(x) > 1e-3 * largest, x / largest, 0.0)
+        free = not np.any((ray > 0.0) & (whole.has_upper > 0.0)) and not np.any((ray < 0.0) & (whole.has_lower > 0.0))
+        closed = bool(np.all(np.abs(whole.sums(ray)) <= 1e-2 * norms))
+        falls = float(whole.c @ ray) < -1e-6 * float(np.abs(whole.c).max()) and not whole.curvature @ ray**2 > 0.0
+        if free and closed and falls:
+            return "unbounded", y
     return None
 
 
 def _finish(whole: _Program, x: Array, y: Array, n_iter: int, status: Status) -> BoxLP:
     reduced = whole.reduced_costs(x, y)
     missing = np.abs(whole.rhs - whole.sums(x))
-    return BoxLP(x, y, whole.value(x), whole.bound(x, y, reduced), float(missing.max(initial=0.0)), n_iter, status)
+    value, bound = whole.value(x), whole.bound(x, y, reduced)
+    if status == "unbounded":
+        value = bound = -np.inf
+    return BoxLP(np.clip(x, whole.lower, whole.upper), y, value, bound, float(missing.max(initial=0.0)), n_iter, status)

@@ -4,6 +4,7 @@ import io
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
 _INK, _ACCENT, _QUIET, _SECOND = "#22333b", "#c8553d", "#a8b5b2", "#2a7f8e"
 _COLOURS = {
@@ -100,6 +101,9 @@ def mean_curves(title, xlabel, lines, published):
     values = [mean for points in [*lines.values(), *published.values()] for _, mean, *_ in points]
     if min(values) > 0.0 and max(values) > 10.0 * min(values):
         axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter(NullFormatter())
     axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return svg(figure)
 
