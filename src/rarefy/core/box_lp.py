@@ -329,6 +329,11 @@ class _Newton:
             if longer[0] + longer[1] < primal + dual + 0.02 or min(longer) < 0.9 * min(primal, dual):
                 break
             step, (primal, dual), tl, tu = corrected, longer, tl + more_l, tu + more_u
+        if min(primal, dual) < 0.1:  # badly centred: first to the middle again
+            half = np.full(len(p.c), 0.5 * barrier)
+            centring = self.towards(half, half)
+            if min(self.lengths(centring)) > 2.0 * min(primal, dual):
+                step = centring
         relative_gap = barrier * p.n_bounds / (1.0 + abs(p.value(self.point.x)))
         # Ever closer to the bounds as the gap closes, but never onto one.
         primal, dual = self.lengths(step, min(max(0.99, 1.0 - relative_gap), 1.0 - 1e-6))
@@ -431,7 +436,7 @@ class _Driver:
                 point, length = _Newton(state.part, state.point, reduced).step()
                 state = replace(state, point=point)
                 waited += 1 if length > 1e-3 else 5
-                if waited < _PATIENCE:
+                if waited < (_PATIENCE if self.earlier else 10 * _PATIENCE):
                     continue
             if not self.earlier:
                 break

@@ -6,7 +6,7 @@ y : (m,) classes -1 and 1; p : (m,) weights of the points; f = D w + b
     min  alpha ||w|| + sum_i p_i max(0, 1 - y_i f_i)
     max  y^T beta     ||D^T beta||_* <= alpha,  e^T beta = 0,  0 <= y_i beta_i <= p_i
 
-The second line is what is solved [YajimaOhiMori2003]_: boxed variables, one for each point, and one
+The second line is what is solved [YajimaOhiMori2003]: boxed variables, one for each point, and one
 equation for each coordinate. The multipliers of the equations are -w and -b. For the 2-norm, where the
 dual is a cone program, alpha ||w|| is the least value of alpha (||w||^2 / t + t) / 2 over t > 0: a
 quadratic program for each t, and one number to find.
@@ -91,7 +91,12 @@ def norm_svm(
     v = -found.y
     if norm != "inf":
         sparse = np.append(_without_noise(v[:S], found.x[len(y) :], alpha), v[S])
-        v = min(_at_the_vertex(F, y, p, sparse, found), sparse, v, key=lambda v: _value(F, y, alpha, p, v))
+        choices = (_at_the_vertex(F, y, p, sparse, found), sparse, v)
+        values = [_value(F, y, alpha, p, choice) for choice in choices]
+        # Exact zeros are worth more than a difference that is rounding.
+        v = next(
+            c for c, value in zip(choices, values, strict=True) if value <= min(values) + 0.1 * tol * (1.0 + value)
+        )
     w, b = v[:S], v[S : S + 1]
     objective = _value(F, y, alpha, p, v) if norm != "inf" else alpha * float(np.abs(w).max()) + _hinge(F, y, p, v)
     return NormSVM(w[None], b, objective, objective + found.objective, found.n_iter, found.status, found)
@@ -288,7 +293,7 @@ def direct_svm(
     max_iter: int = 200,
     callback: Callable[[int, float], None] | None = None,
 ) -> NormSVM:
-    """All classes in one linear program [WestonWatkins1998]_.
+    """All classes in one linear program [WestonWatkins1998].
 
     min  alpha sum_c ||w_c||_1 + sum_i p_i sum_{c != y_i} max(0, 1 - (f_{y_i}(x_i) - f_c(x_i)))
     """

@@ -5,7 +5,7 @@ p : (m,) weights of the points; a pair weighs p_i p_j, and the weights of all pa
 
     L(f) = sum over pairs of p_i p_j loss(f_i - f_j)
 
-With two levels L is a convex stand-in for 1 - AUC. The smoothed hinge with width eps [Chapelle2007]_ is
+With two levels L is a convex stand-in for 1 - AUC. The smoothed hinge with width eps [Chapelle2007] is
 
     loss(z) = 0 for z >= 1,   (1 - z)^2 / (4 eps) for 1 - 2 eps <= z < 1,   1 - eps - z below.
 
@@ -14,9 +14,9 @@ them are differences of prefix sums of 1, f and f^2: value, gradient and product
 O(m log m). The logistic loss log(1 + exp(-z)) has no such pieces; there the sum over the higher points is a
 smooth function of one number, interpolated to rounding error from its values at Chebyshev points.
 
-A *push* of power q > 1 [Rudin2009]_ replaces the sum over lower points of their shares of the loss by
+A *push* of power q > 1 [Rudin2009] replaces the sum over lower points of their shares of the loss by
 (sum_j p_j share_j^q)^(1/q): the lower points that stand highest count most. A *false-positive range* b < 1
-counts only the share b of the lower points that stand highest [NarasimhanAgarwal2013]_.
+counts only the share b of the lower points that stand highest [NarasimhanAgarwal2013].
 """
 
 from dataclasses import dataclass

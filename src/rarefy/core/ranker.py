@@ -111,7 +111,7 @@ def rank_sparsely(
     max_iter: int = 5000,
     callback: Callable[[int, float, float], None] | None = None,
 ) -> Ranker:
-    """Solve with alpha ||beta||_1 as penalty, by accelerated proximal steps with restarts [BeckTeboulle2009]_.
+    """Solve with alpha ||beta||_1 as penalty, by accelerated proximal steps with restarts [BeckTeboulle2009].
 
     It stops when no coordinate's step would change the value by more than tol, relative to 1e-3 + |value|: the
     sum over coordinates of what the quadratic upper model still promises.

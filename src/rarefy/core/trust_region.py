@@ -3,7 +3,7 @@ r"""A trust region method that knows the Hessian by its products only.
 x : (n,) variables; at(x) gives value, gradient and products with the Hessian
 
 In every iteration the quadratic model is minimised within the region by conjugate gradients
-[Steihaug1983]_: they stop early where the model is good enough, at the border of the region, or along a
+[Steihaug1983]: they stop early where the model is good enough, at the border of the region, or along a
 direction in which the model falls for ever. A preconditioner M (given by its inverse) changes the
 geometry: the region is ||step||_M <= radius.
 """

@@ -6,12 +6,11 @@ from numbers import Integral
 import numpy as np
 import scipy.linalg as sl
 import scipy.sparse as sp
-import scipy.sparse.linalg as ssl
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.cluster import KMeans
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from rarefy._parameters import draw_seed, optional_count
+from rarefy._parameters import check_number, draw_seed, optional_count
 from rarefy.exceptions import DegenerateDataError, ParameterError, TruncatedRankWarning
 from rarefy.kernel._kernels import check_kernel, evaluate, takes_sparse
 
@@ -110,6 +109,11 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.sampling = sampling
         self.random_state = random_state
 
+    @property
+    def _owner(self):
+        """Whose parameters they are, for error messages: an estimator may work through this one."""
+        return getattr(self, "_on_behalf_of", type(self).__name__)
+
     def fit(self, X, y=None, sample_weight=None):
         """Choose the sample and find the subspace.
 
@@ -143,13 +147,14 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if indices is not None and len(indices) == np.count_nonzero(weights):
             root = np.sqrt(weights[indices])
             K = K * root[:, None] * root
-        eigenvalues, vectors = _leading(K, S, type(self).__name__, self.n_components is not None)
+        eigenvalues, vectors = _leading(K, S, self._owner, self.n_components is not None)
         vectors = vectors * np.where(root @ vectors < 0.0, -1.0, 1.0)  # the mean coordinate is >= 0
         self.eigenvalues_, self.n_components_ = eigenvalues, len(eigenvalues)
         self.sample_indices_ = indices
         self.basis_ = None if self.kernel == "precomputed" else basis
         self.map_ = (root[:, None] * vectors / np.sqrt(eigenvalues)).astype(X.dtype, copy=False)
-        self.energy_kept_ = float(min(1.0, eigenvalues.sum() / np.trace(K)))
+        trace = float(np.trace(K))
+        self.energy_kept_ = min(1.0, float(eigenvalues.sum()) / trace) if trace > 0.0 else 1.0
         self._n_features_out = self.n_components_
         return self
 
@@ -198,14 +203,16 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         )
         if self.kernel == "precomputed" and reset and X.shape[0] != X.shape[1]:
             raise ParameterError(
-                f"{type(self).__name__} with kernel='precomputed' needs the square matrix of kernel values "
+                f"{self._owner} with kernel='precomputed' needs the square matrix of kernel values "
                 f"between all points; X has shape {X.shape}."
             )
         return X
 
     def _check_parameters(self):
-        owner = type(self).__name__
+        owner = self._owner
         check_kernel(self.kernel, owner)
+        if self.gamma is not None:
+            check_number("gamma", self.gamma, owner, strictly=True)
         optional_count("n_components", self.n_components, owner)
         optional_count("n_samples", self.n_samples, owner)
         if isinstance(self.sampling, str) and self.sampling not in _SAMPLINGS:
@@ -221,7 +228,7 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def _sizes(self, n, n_used):
         """L and S, with their defaults, for n points of which some count."""
-        owner = type(self).__name__
+        owner = self._owner
         if not isinstance(self.sampling, str):
             size = len(self.sampling)
         elif self.n_samples is None:
@@ -259,7 +266,7 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def _given(self, n):
         indices = np.asarray(self.sampling)
-        owner = type(self).__name__
+        owner = self._owner
         whole = indices.ndim == 1 and len(indices) and all(isinstance(i, Integral) for i in indices.tolist())
         if not whole or indices.min() < 0 or indices.max() >= n or len(np.unique(indices)) < len(indices):
             raise ParameterError(
@@ -311,7 +318,9 @@ def _leading(K, S, owner, asked):
     if not np.allclose(K, K.T, rtol=1e-5, atol=1e-8 * float(np.abs(K).max(initial=0.0))):
         raise ParameterError(f"the kernel of {owner} is not symmetric: k(x, y) differs from k(y, x).")
     eigenvalues, vectors = sl.eigh(K, subset_by_index=[size - S, size - 1])
-    eigenvalues, vectors = eigenvalues[::-1], vectors[:, ::-1]
+    if len(eigenvalues) < S:  # the method for some of them can lose members of a cluster
+        eigenvalues, vectors = sl.eigh(K, driver="evd")
+    eigenvalues, vectors = eigenvalues[::-1][:S], vectors[:, ::-1][:, :S]
     floor = size * np.finfo(np.float64).eps * max(float(eigenvalues[0]), 0.0) * 10.0
     kept = int(np.sum(eigenvalues > floor))
     if kept == 0:
@@ -319,12 +328,11 @@ def _leading(K, S, owner, asked):
             f"{owner} found no positive eigenvalue in the kernel matrix of the sample: there is no subspace. "
             "Check the kernel and its parameters."
         )
-    lowest = _lowest(K)
-    if lowest < -1e-6 * eigenvalues[0]:
+    if not _nearly_definite(K, 1e-6 * float(eigenvalues[0])):
         warnings.warn(
-            f"the kernel matrix of {owner}'s sample is not positive semi-definite: its lowest eigenvalue is "
-            f"{lowest:.3g}, its largest {eigenvalues[0]:.3g}. The subspace is that of the positive eigenvalues, "
-            "whose kernel differs from the one given.",
+            f"the kernel matrix of {owner}'s sample is not positive semi-definite: it has an eigenvalue below -1e-6 "
+            f"times the largest, {eigenvalues[0]:.3g}. The subspace is that of the positive eigenvalues, whose kernel "
+            "differs from the one given.",
             TruncatedRankWarning,
             stacklevel=3,
         )
@@ -338,12 +346,12 @@ def _leading(K, S, owner, asked):
     return eigenvalues[:kept], vectors[:, :kept]
 
 
-def _lowest(K):
-    """Lowest eigenvalue, roughly."""
-    if len(K) < 100:
-        return float(np.linalg.eigvalsh(K)[0])
-    start = np.random.default_rng(0).standard_normal(len(K))  # ARPACK's own start is not reproducible
+def _nearly_definite(K, tolerance):
+    """Whether no eigenvalue is below -tolerance: then a Cholesky factorisation succeeds."""
+    shifted = K.copy()
+    shifted.flat[:: len(K) + 1] += tolerance
     try:
-        return float(ssl.eigsh(K, k=1, which="SA", tol=1e-2, v0=start, return_eigenvectors=False)[0])
-    except ssl.ArpackNoConvergence:  # a cluster at zero: nothing clearly negative
-        return 0.0
+        sl.cholesky(shifted, overwrite_a=True, check_finite=False)
+    except sl.LinAlgError:
+        return False
+    return True

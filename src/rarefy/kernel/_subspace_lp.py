@@ -68,9 +68,9 @@ class SubspaceLPSVC(ClassifierMixin, BaseEstimator):
 
     Points get S coordinates in the leading subspace of the kernel's feature space
     (:class:`KernelSubspace`). There the machine minimises ``alpha * ||w|| + sum of hinge losses``: with
-    the 1-norm a linear program in which most weights become exactly zero. It is solved in its dual by
-    an interior point method for many boxed variables and few equations, which proves how close to the
-    optimum it is. All classes share the coordinates.
+    the 1-norm a linear program, and the larger alpha is, the more weights are exactly zero. It is solved in
+    its dual by an interior point method for many boxed variables and few equations, which proves how close to
+    the optimum it is. All classes share the coordinates.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class SubspaceLPSVC(ClassifierMixin, BaseEstimator):
 
     References
     ----------
-    [YajimaOhiMori2003]
+    [YajimaOhiMori2003], [WestonWatkins1998]
 
     Examples
     --------
@@ -180,7 +180,7 @@ class SubspaceLPSVC(ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             The classes.
         sample_weight : array-like of shape (n_samples,) or None
-            Factors on the losses of the points.
+            Factors on the losses of the points; the subspace counts points with them as well.
 
         Returns
         -------
@@ -297,6 +297,7 @@ class SubspaceLPSVC(ClassifierMixin, BaseEstimator):
         """Everything the programs share: coordinates, labels, weights."""
         self._check_parameters()
         subspace = KernelSubspace(**{name: getattr(self, name) for name in _SUBSPACE})
+        subspace._on_behalf_of = type(self).__name__
         subspace._check_parameters()
         X, y = validate_data(
             self,
