@@ -43,6 +43,9 @@ _EARLY = 5
 with fewer, the others are soon wrong about their bound."""
 _MISPLACED = 2.0
 """Settled variables at the wrong bound are worth this many gaps: then all that were settled last come back."""
+_ROUGH = 1e-2
+_LARGE = 1e7
+"""Relative gap, and products of entries, above which Gram matrices are formed in single precision."""
 _PATIENCE = 20
 """Iterations within which the barrier has to fall tenfold; very short steps count five times."""
 _WARM = 1e-2
@@ -171,10 +174,10 @@ class _Program:
         n = self.A.shape[0]
         return self.A.T @ x[:n] + x[n:] @ self.few
 
-    def gram(self, w: Array) -> Array:
+    def gram(self, w: Array, *, rough: bool) -> Array:
         """[A; B]^T diag(w) [A; B]."""
         n = self.A.shape[0]
-        return self.A.gram(w[:n]) + (self.few.T * w[n:]) @ self.few
+        return self.A.gram(w[:n], rough=rough) + (self.few.T * w[n:]) @ self.few
 
     def reduced_costs(self, x: Array, y: Array) -> Array:
         """Derivative of the Lagrangian in x."""
@@ -267,8 +270,8 @@ class _Factor:
 class _Newton:
     """Directions at one point: one factorisation, several right-hand sides."""
 
-    def __init__(self, p: _Program, point: _Point, reduced: Array) -> None:
-        self.p, self.point, self.reduced, self.missing = p, point, reduced, p.rhs - p.sums(point.x)
+    def __init__(self, p: _Program, point: _Point, reduced: Array, missing: Array) -> None:
+        self.p, self.point, self.reduced, self.missing = p, point, reduced, missing
         self.v, self.s = _distances(p, point.x)
         self.theta = 1.0 / (p.curvature + point.zl / self.v + point.zu / self.s + 1e-300)
         free = (p.has_lower + p.has_upper + p.curvature) == 0.0
@@ -312,7 +315,10 @@ class _Newton:
     def _step(self) -> tuple[_Point, float]:
         """Mehrotra's predictor and corrector, then Gondzio's correctors while they lengthen the step."""
         p, barrier = self.p, self.point.barrier(self.p)
-        self.factor = _Factor(p.gram(self.theta))
+        # A direction need not be accurate while the gap is wide; products with A, which measure it, always are.
+        early = barrier * p.n_bounds > _ROUGH * (1.0 + abs(p.value(self.point.x)))
+        worth = p.A.shape[0] * p.A.shape[1] ** 2 > _LARGE
+        self.factor = _Factor(p.gram(self.theta, rough=early and worth))
         nothing = np.zeros(len(p.c))
         step = self.towards(nothing, nothing)
         lower, upper = self.products(step, *self.lengths(step))
@@ -404,7 +410,7 @@ class _Driver:
         push = self.scale * np.where(np.isfinite(p.width), self.typical / p.width, 1.0)
         zl, zu = (np.maximum(reduced, 0.0) + push) * p.has_lower, (np.maximum(-reduced, 0.0) + push) * p.has_upper
         point = _Point(x[work], y, zl, zu)
-        self.distance_at_first = self._distance(p, x[work]) + 1e-8 * (1.0 + float(np.linalg.norm(x[work])))
+        self.distance_at_first = self._distance(p.rhs - p.sums(x[work])) + 1e-8 * (1.0 + float(np.linalg.norm(x[work])))
         return _State(work, p, point, x, point.barrier(p))
 
     def begin_near(self, y: Array, barrier: float) -> _State:
@@ -418,22 +424,24 @@ class _Driver:
     def run(self, state: _State, max_iter: int, callback: Callable[[int, float], None] | None) -> BoxLP:
         n_iter, waited, best = 0, 0, np.inf
         while n_iter < max_iter:
-            barrier, distance = state.point.barrier(state.part), self._distance(state.part, state.point.x)
+            barrier, missing = state.point.barrier(state.part), state.part.rhs - state.part.sums(state.point.x)
+            distance = self._distance(missing)
             if barrier + distance < 0.1 * best:
                 best, waited = barrier + distance, 0
             if barrier < 0.1 * state.revised_at and distance <= _CLOSE * self.distance_at_first:
                 state = self._revised(state, barrier)
+                missing = state.part.rhs - state.part.sums(state.point.x)
             reduced = state.part.reduced_costs(state.point.x, state.point.y)
             gap = _relative_gap(state.part, state.point.x, state.point.y, reduced)
             if callback is not None:
                 callback(n_iter, gap)
-            solved = gap <= self.tol and self._feasible(state, reduced)
+            solved = gap <= self.tol and self._feasible(state, reduced, missing)
             if solved and self._settled_rightly(state):
                 return _finish(self.whole, state.x(), state.point.y, n_iter, "optimal")
             if not solved:
                 n_iter += 1
                 self.value = 1.0 + abs(state.part.value(state.point.x))
-                point, length = _Newton(state.part, state.point, reduced).step()
+                point, length = _Newton(state.part, state.point, reduced, missing).step()
                 state = replace(state, point=point)
                 waited += 1 if length > 1e-3 else 5
                 if waited < (_PATIENCE if self.earlier else 10 * _PATIENCE):
@@ -449,9 +457,9 @@ class _Driver:
         status, y = verdict if verdict is not None else ("stalled", state.point.y)
         return _finish(self.whole, state.x(), y, n_iter, status)
 
-    def _distance(self, p: _Program, x: Array) -> float:
+    def _distance(self, missing: Array) -> float:
         """How far the equations are from holding, in the units of x."""
-        return float((np.abs(p.rhs - p.sums(x)) / np.where(self.norms > 0.0, self.norms, 1.0)).max(initial=0.0))
+        return float((np.abs(missing) / np.where(self.norms > 0.0, self.norms, 1.0)).max(initial=0.0))
 
     def _back(self) -> _State:
         """The state before the last settling, to go on from with more caution."""
@@ -498,10 +506,10 @@ class _Driver:
         point = _Point(inside[work], old.y, zl[work], zu[work])
         return _State(work, whole.restricted(work, resting), point, resting, barrier)
 
-    def _feasible(self, state: _State, reduced: Array) -> bool:
+    def _feasible(self, state: _State, reduced: Array, missing: Array) -> bool:
         """Whether the equations hold, by size and by what they are worth, and infinite boxes are balanced."""
         p, point = state.part, state.point
-        missing = np.abs(p.rhs - p.sums(point.x))
+        missing = np.abs(missing)
         size = self.norms * (1.0 + float(np.linalg.norm(point.x)))
         worth = float(np.abs(point.y) @ missing) / (1.0 + abs(p.value(point.x)))
         balanced = p.unbalanced(reduced) <= self.tol * self.scale

@@ -241,14 +241,14 @@ class ClassPairs:
         np.subtract.at(spread, (self._point, self._other), v)
         return np.asarray(self._F.T @ spread).T.ravel()
 
-    def gram(self, w: Array | None = None) -> Array:
+    def gram(self, w: Array | None = None, *, rough: bool = False) -> Array:
         k, w = self._F.shape[1], np.ones(len(self._point)) if w is None else w
         G = np.zeros((self._K, k, self._K, k))
         low, high = np.minimum(self._own, self._other), np.maximum(self._own, self._other)
         for a in range(self._K):
             for b in range(a + 1, self._K):
                 rows = np.flatnonzero((low == a) & (high == b))
-                part = self._F.subset(self._point[rows]).gram(w[rows])
+                part = self._F.subset(self._point[rows]).gram(w[rows], rough=rough)
                 G[a, :, a] += part
                 G[b, :, b] += part
                 G[a, :, b] -= part

@@ -42,8 +42,8 @@ class Rows(Protocol):
     def __matmul__(self, v: Array) -> Array:
         """A v for a vector or a matrix v."""
 
-    def gram(self, w: Array | None = None) -> Array:
-        """A^T diag(w) A."""
+    def gram(self, w: Array | None = None, *, rough: bool = False) -> Array:
+        """A^T diag(w) A; if `rough`, products of entries may be rounded to single precision where that is faster."""
 
     def sketch(self, G: Array) -> Array:
         """G A."""
@@ -91,13 +91,18 @@ class DenseRows:
             product[rows] = block @ v
         return product
 
-    def gram(self, w: Array | None = None) -> Array:
+    def gram(self, w: Array | None = None, *, rough: bool = False) -> Array:
         if w is None and self._A.dtype == np.float64:
             return self._A.T @ self._A  # one symmetric rank-n product
         G = np.zeros((self.shape[1], self.shape[1]))
         if w is None or w.min(initial=0.0) >= 0.0:
-            for rows, block in self.blocks():
-                half = block if w is None else block * np.sqrt(w[rows, None])
+            root = np.ones(self.shape[0]) if w is None else np.sqrt(w)
+            buffer = np.empty(0, dtype=np.float32 if rough else np.float64)
+            for rows in edges(*self.shape):
+                block = self._A[rows]
+                if len(buffer) < len(block):  # allocated once: fresh pages for every block cost as much as the product
+                    buffer = np.empty(block.shape, dtype=buffer.dtype)
+                half = np.multiply(block, root[rows, None], out=buffer[: len(block)], casting="same_kind")
                 G += half.T @ half  # a symmetric product: half the work of a general one
             return G
         for rows, block in self.blocks():
@@ -146,7 +151,7 @@ class SparseRows:
     def __matmul__(self, v: Array) -> Array:
         return self._A @ v
 
-    def gram(self, w: Array | None = None) -> Array:
+    def gram(self, w: Array | None = None, *, rough: bool = False) -> Array:
         A = self._A.astype(np.float64, copy=False)
         weighted = A if w is None else sp.diags_array(w) @ A
         return (A.T @ weighted).toarray()

@@ -28,7 +28,7 @@ class KernelRows:
             product[rows] = block @ v
         return product
 
-    def gram(self, w=None):
+    def gram(self, w=None, *, rough=False):
         """Weighted Gram matrix, in one pass."""
         G = np.zeros((self.shape[1], self.shape[1]))
         for rows, block in self.blocks():
