@@ -181,7 +181,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that it runs")
     parser.add_argument("--memory", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    n, n_test, sizes = (3000, 500, (50, 100)) if options.quick else (60_000, 10_000, (100, 200, 400, 600, 800))
+    n, n_test, sizes = (3000, 500, (50, 100)) if options.quick else (60_000, 10_000, (100, 200, 400, 800))
     n_samples = 500 if options.quick else 3000
     X, y, Z, z, source = digits(n, n_test)
     if options.memory:

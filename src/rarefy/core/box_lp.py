@@ -50,8 +50,10 @@ _PATIENCE = 20
 """Iterations within which the barrier has to fall tenfold; very short steps count five times."""
 _WARM = 1e-2
 """Barrier at which to start near another solution, relative to the scale of the costs."""
-_CORRECTORS = 2
-"""Gondzio's centrality correctors: each costs four products and saves about a tenth of the Gram matrices."""
+_CORRECTORS = (1, 2)
+"""Gondzio's centrality correctors with few and with many equations: each costs two products and saves about a tenth
+of the Gram matrices, which with few equations are cheap."""
+_MANY_EQUATIONS = 256
 
 
 @dataclass(frozen=True)
@@ -254,7 +256,7 @@ class _Factor:
                 lifted = self.N.copy()
                 lifted.flat[:: len(N) + 1] += lift
                 try:
-                    self.cholesky = sl.cho_factor(lifted, overwrite_a=True)
+                    self.cholesky = sl.cho_factor(lifted, overwrite_a=True, check_finite=False)
                 except (np.linalg.LinAlgError, ValueError):  # not positive, or not finite
                     continue
                 return
@@ -262,8 +264,8 @@ class _Factor:
 
     def solve(self, b: Array) -> Array:
         b = self.d * b
-        u = sl.cho_solve(self.cholesky, b)
-        u += sl.cho_solve(self.cholesky, b - self.N @ u)  # makes up for the lift
+        u = sl.cho_solve(self.cholesky, b, check_finite=False)
+        u += sl.cho_solve(self.cholesky, b - self.N @ u, check_finite=False)  # makes up for the lift
         return np.asarray(self.d * u)
 
 
@@ -326,7 +328,7 @@ class _Newton:
         tl, tu = target - step.x * step.zl, target + step.x * step.zu
         step = self.towards(tl, tu)
         primal, dual = self.lengths(step)
-        for _ in range(_CORRECTORS):
+        for _ in range(_CORRECTORS[len(p.rhs) >= _MANY_EQUATIONS]):
             lower, upper = self.products(step, min(1.0, primal + 0.1), min(1.0, dual + 0.1))
             more_l = np.maximum(np.clip(lower, 0.1 * target, 10.0 * target) - lower, -10.0 * target)
             more_u = np.maximum(np.clip(upper, 0.1 * target, 10.0 * target) - upper, -10.0 * target)
