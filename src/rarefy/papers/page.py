@@ -82,7 +82,7 @@ def _picture(table, results, layout, metric):
             if claim.metric == metric and claim.expected is not None and {across, *names} <= claim.where.keys()
             if where.items() <= claim.where.items() and select(claim.where, metric, results)
         ]
-    return mean_curves(title, across, measured, published)
+    return mean_curves(title, "lambda" if across == "lam" else across, measured, published)
 
 
 def _values(results, row_name, row, column_names, column, metric):
