@@ -92,7 +92,8 @@ def mean_curves(title, xlabel, lines, published):
     for i, (name, points) in enumerate(lines.items()):
         x, means, errors = zip(*points, strict=True)
         colour = _PALETTE[i % len(_PALETTE)]
-        axes.errorbar(x, means, yerr=errors, marker="o", markersize=4, color=colour, capsize=3, label=name)
+        marker = "os^Dv"[i // len(_PALETTE) % 5]  # when colours come round again
+        axes.errorbar(x, means, yerr=errors, marker=marker, markersize=4, color=colour, capsize=3, label=name)
         if published.get(name):
             axes.plot(*zip(*published[name], strict=True), linestyle="--", marker="x", color=colour, alpha=0.6)
     if any(published.values()):
