@@ -34,7 +34,7 @@ Status = Literal["optimal", "infeasible", "unbounded", "stalled"]
 _SETTLED = 100.0
 """A variable is settled when its squared reduced cost, times the width of its box, is this many times the
 barrier: on the central path it is then within a percent or so of its bound."""
-_CLOSE = 1e-2
+_CLOSE = 3e-2
 """Nothing is settled before the equations are this much closer to holding than at the start."""
 _AT_LEAST = 10
 """Working variables for each equation: with few, the equations leave no room."""
