@@ -134,7 +134,9 @@ def box_lp(
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         if np.any(lower > upper):
             return BoxLP(np.full(len(c), np.nan), np.zeros(k), np.inf, np.inf, np.inf, 0, "infeasible")
-        driver = _Driver(program, A.gram() if gram is None else gram, settle, tol)
+        if gram is None:  # for the start only
+            gram = A.gram(rough=A.shape[0] * k**2 > _LARGE)
+        driver = _Driver(program, gram, settle, tol)
         state = driver.begin() if start is None else driver.begin_near(start.y, _WARM)
         return driver.run(state, max_iter, callback)
 

@@ -92,7 +92,7 @@ class DenseRows:
         return product
 
     def gram(self, w: Array | None = None, *, rough: bool = False) -> Array:
-        if w is None and self._A.dtype == np.float64:
+        if w is None and self._A.dtype == np.float64 and not rough:
             return self._A.T @ self._A  # one symmetric rank-n product
         G = np.zeros((self.shape[1], self.shape[1]))
         if w is None or w.min(initial=0.0) >= 0.0:
