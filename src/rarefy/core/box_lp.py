@@ -38,6 +38,8 @@ _CLOSE = 3e-2
 """Nothing is settled before the equations are this much closer to holding than at the start."""
 _AT_LEAST = 10
 """Working variables for each equation: with few, the equations leave no room."""
+_WORTH_A_COPY = 0.4
+"""Share of the variables above which all are worked on: copies of so many rows cost more memory than they save time."""
 _EARLY = 5
 """As long as the gap is above a hundredth of the value, at least one in so many of the variables is worked on:
 with fewer, the others are soon wrong about their bound."""
@@ -495,7 +497,9 @@ class _Driver:
         if -float(reduced[at_rest] @ far) > _MISPLACED * barrier * whole.n_bounds and self.earlier and len(state.work):
             return self._back()  # who was settled wrongly is worth more than all that is left to gain
         loose = self.movable & ~self._settled(reduced, barrier)
-        if loose.sum() > 0.7 * len(state.work):
+        if loose.sum() > _WORTH_A_COPY * self.movable.sum():
+            loose = self.movable.copy()  # the rows as they are, without a copy
+        elif loose.sum() > 0.7 * len(state.work):
             loose[state.work] = True  # too little to be gained for a copy of rows
         if not loose[state.work].all():
             self.earlier.append(replace(state, revised_at=barrier))
