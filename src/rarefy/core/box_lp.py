@@ -183,11 +183,12 @@ class _Program:
     def gram(self, w: Array, *, rough: bool) -> Array:
         """[A; B]^T diag(w) [A; B]."""
         n = self.A.shape[0]
-        return self.A.gram(w[:n], rough=rough) + (self.few.T * w[n:]) @ self.few
+        half = np.sqrt(w[n:, None]) * self.few
+        return self.A.gram(w[:n], rough=rough) + half.T @ half
 
-    def reduced_costs(self, x: Array, y: Array) -> Array:
-        """Derivative of the Lagrangian in x."""
-        return self.c + self.curvature * x - self.times(y)
+    def reduced_costs(self, x: Array, fit: Array) -> Array:
+        """Derivative of the Lagrangian in x, where `fit` is [A; B] y."""
+        return self.c + self.curvature * x - fit
 
     def value(self, x: Array) -> float:
         return float(self.c @ x + 0.5 * self.curvature @ x**2)
@@ -230,10 +231,11 @@ class _Program:
 
 @dataclass(frozen=True)
 class _Point:
-    """An iterate: x strictly inside its box, multipliers of the equations and of the two bounds."""
+    """An iterate: x strictly inside its box, multipliers y of the equations, with [A; B] y, and of the two bounds."""
 
     x: Array
     y: Array
+    fit: Array
     zl: Array
     zu: Array
 
@@ -290,10 +292,11 @@ class _Newton:
         tl, tu = tl * p.has_lower, tu * p.has_upper
         pull = self.reduced - tl / self.v + tu / self.s
         dy = self.factor.solve(self.missing + p.sums(self.theta * pull))
-        dx = self.theta * (p.times(dy) - pull)
+        fit = p.times(dy)
+        dx = self.theta * (fit - pull)
         dzl = tl / self.v - point.zl - point.zl / self.v * dx
         dzu = tu / self.s - point.zu + point.zu / self.s * dx
-        return _Point(dx, dy, dzl, dzu)
+        return _Point(dx, dy, fit, dzl, dzu)
 
     def lengths(self, step: _Point, share: float = 1.0) -> tuple[float, float]:
         """How far x and the multipliers can go: 1, or this share of the way to the nearest bound."""
@@ -352,7 +355,8 @@ class _Newton:
         if p.curvature.any():
             primal = dual = min(primal, dual)  # with a quadratic term the two residuals are coupled
         q = self.point
-        moved = _Point(q.x + primal * step.x, q.y + dual * step.y, q.zl + dual * step.zl, q.zu + dual * step.zu)
+        y, fit = q.y + dual * step.y, q.fit + dual * step.fit
+        moved = _Point(q.x + primal * step.x, y, fit, q.zl + dual * step.zl, q.zu + dual * step.zu)
         return moved, min(primal, dual)
 
 
@@ -411,11 +415,12 @@ class _Driver:
         y = self.least_squares.solve(whole.sums(whole.c + whole.curvature * x))
         work = np.flatnonzero(self.movable)
         p = whole.restricted(work, x)
-        reduced = p.reduced_costs(x[work], y)
+        fit = p.times(y)
+        reduced = p.reduced_costs(x[work], fit)
         # Distance times multiplier is to be about the same for all: narrow boxes get large multipliers.
         push = self.scale * np.where(np.isfinite(p.width), self.typical / p.width, 1.0)
         zl, zu = (np.maximum(reduced, 0.0) + push) * p.has_lower, (np.maximum(-reduced, 0.0) + push) * p.has_upper
-        point = _Point(x[work], y, zl, zu)
+        point = _Point(x[work], y, fit, zl, zu)
         self.distance_at_first = self._distance(p.rhs - p.sums(x[work])) + 1e-8 * (1.0 + float(np.linalg.norm(x[work])))
         return _State(work, p, point, x, point.barrier(p))
 
@@ -424,7 +429,7 @@ class _Driver:
         cold = self.begin()
         self.earlier.append(cold)
         nobody, nothing = cold.work[:0], np.zeros(0)
-        empty = _State(nobody, cold.part, _Point(nothing, y, nothing, nothing), cold.resting, np.inf)
+        empty = _State(nobody, cold.part, _Point(nothing, y, nothing, nothing, nothing), cold.resting, np.inf)
         return self._revised(empty, barrier * self.scale * self.typical)
 
     def run(self, state: _State, max_iter: int, callback: Callable[[int, float], None] | None) -> BoxLP:
@@ -435,9 +440,9 @@ class _Driver:
             if barrier + distance < 0.1 * best:
                 best, waited = barrier + distance, 0
             if barrier < 0.1 * state.revised_at and distance <= _CLOSE * self.distance_at_first:
-                state = self._revised(state, barrier)
+                state, waited, best = self._revised(state, barrier), 0, np.inf
                 missing = state.part.rhs - state.part.sums(state.point.x)
-            reduced = state.part.reduced_costs(state.point.x, state.point.y)
+            reduced = state.part.reduced_costs(state.point.x, state.point.fit)
             gap = _relative_gap(state.part, state.point.x, state.point.y, reduced)
             if callback is not None:
                 callback(n_iter, gap)
@@ -490,7 +495,8 @@ class _Driver:
     def _revised(self, state: _State, barrier: float) -> _State:
         """Settle what is clear by now, and bring back, on the central path, what does not belong at its bound."""
         whole, old, x = self.whole, state.point, state.x()
-        reduced = whole.reduced_costs(x, old.y)
+        fit = whole.times(old.y)
+        reduced = whole.reduced_costs(x, fit)
         at_rest = self.boxed.copy()
         at_rest[state.work] = False
         far = np.where(reduced < 0.0, whole.upper - x, whole.lower - x)[at_rest]
@@ -511,7 +517,7 @@ class _Driver:
         inside[new] = whole.lower[new] + v
         resting = np.where(self.boxed & ~loose, np.where(reduced > 0.0, whole.lower, whole.upper), inside)
         work = np.flatnonzero(loose)
-        point = _Point(inside[work], old.y, zl[work], zu[work])
+        point = _Point(inside[work], old.y, fit[work], zl[work], zu[work])
         return _State(work, whole.restricted(work, resting), point, resting, barrier)
 
     def _feasible(self, state: _State, reduced: Array, missing: Array) -> bool:
@@ -524,11 +530,9 @@ class _Driver:
         return balanced and worth <= self.tol and bool(np.all(missing <= self.tol * size))
 
     def _settled_rightly(self, state: _State) -> bool:
-        """Whether the gap is closed for all variables, the settled ones included."""
-        if len(state.work) == self.movable.sum():
-            return True
+        """Whether the gap is closed for all variables, the settled ones included, with [A; B] y computed afresh."""
         x, y = state.x(), state.point.y
-        return _relative_gap(self.whole, x, y, self.whole.reduced_costs(x, y)) <= 2.0 * self.tol
+        return _relative_gap(self.whole, x, y, self.whole.reduced_costs(x, self.whole.times(y))) <= 2.0 * self.tol
 
 
 def _relative_gap(p: _Program, x: Array, y: Array, reduced: Array) -> float:
@@ -558,7 +562,7 @@ def _no_solution(whole: _Program, x: Array, y: Array, norms: Array) -> tuple[Sta
 
 
 def _finish(whole: _Program, x: Array, y: Array, n_iter: int, status: Status) -> BoxLP:
-    reduced = whole.reduced_costs(x, y)
+    reduced = whole.reduced_costs(x, whole.times(y))
     missing = np.abs(whole.rhs - whole.sums(x))
     value, bound = whole.value(x), whole.bound(x, y, reduced)
     if status == "unbounded":
