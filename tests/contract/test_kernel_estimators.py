@@ -15,7 +15,15 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator, estimator_checks_generator
 
 import rarefy.kernel
-from rarefy.kernel import KernelSubspace, OrdinalRankRC, RankRC, RankRCCV, SubspaceLPSVC
+from rarefy.kernel import (
+    KernelFeatureSelector,
+    KernelFeatureSelectorCV,
+    KernelSubspace,
+    OrdinalRankRC,
+    RankRC,
+    RankRCCV,
+    SubspaceLPSVC,
+)
 
 INSTANCES = [
     KernelSubspace(random_state=0),
@@ -30,7 +38,16 @@ INSTANCES = [
     RankRC(0.1, solver="stochastic", block_size=5, push=2.0, random_state=0),
     RankRCCV(alphas=[0.1, 1.0], cv=2, random_state=0),
     OrdinalRankRC(0.1, random_state=0),
+    KernelFeatureSelector(random_state=0),
+    KernelFeatureSelector(2.0, 0.1, method="ao", kernel="poly", degree=2, init="scaled", tol=0.1),
+    KernelFeatureSelector(2.0, 0.1, method="full", n_starts=2, random_state=0),
+    KernelFeatureSelector(2.0, 0.1, method="gmkl", tol=1.0),
+    KernelFeatureSelectorCV(Cs=[1.0], mus=[0.01, 0.1], cv=2),
 ]
+SMALL_GRIDS = {
+    RankRCCV: RankRCCV([0.01, 1.0]),
+    KernelFeatureSelectorCV: KernelFeatureSelectorCV([1.0], [0.1], cv=2),
+}
 FIRST = list({type(e): e for e in reversed(INSTANCES)}.values())
 
 
@@ -60,7 +77,7 @@ def data_for(data):
 
 
 def output(estimator, X):
-    return estimator.transform(X) if hasattr(estimator, "transform") else estimator.decision_function(X)
+    return estimator.decision_function(X) if hasattr(estimator, "decision_function") else estimator.transform(X)
 
 
 def test_every_public_estimator_is_listed_here():
@@ -74,11 +91,7 @@ def test_every_public_estimator_is_listed_here():
 
 @pytest.mark.parametrize(
     ("estimator", "check"),
-    [
-        c
-        for e in FIRST
-        for c in estimator_checks_generator(type(e)() if type(e) is not RankRCCV else RankRCCV([0.01, 1.0]))
-    ],
+    [c for e in FIRST for c in estimator_checks_generator(clone(SMALL_GRIDS.get(type(e), type(e)())))],
     ids=lambda v: v.func.__name__ if hasattr(v, "func") else type(v).__name__,
 )
 def test_scikit_learn_checks(estimator, check):

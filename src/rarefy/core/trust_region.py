@@ -6,6 +6,10 @@ In every iteration the quadratic model is minimised within the region by conjuga
 [Steihaug1983]: they stop early where the model is good enough, at the border of the region, or along a
 direction in which the model falls for ever. A preconditioner M (given by its inverse) changes the
 geometry: the region is ||step||_M <= radius.
+
+With lower bounds the variables that are pushed towards their bound are measured in units of the square root of their
+distance to it, and the model bends accordingly [ColemanLi1996]: near a bound steps become short, so that a variable
+approaches its bound without the others being held up, and none is stopped by a bound it need not touch.
 """
 
 from collections.abc import Callable
@@ -51,7 +55,9 @@ def trust_region(
     at: Callable[[Array], Point],
     x: Array,
     *,
+    lower: Array | None = None,
     precondition: Callable[[Array], Array] | None = None,
+    radius: float = np.inf,
     tol: float = 1e-8,
     max_iter: int = 100,
     max_products: int = 100,
@@ -64,9 +70,13 @@ def trust_region(
     at : callable
         The function.
     x : (n,) array
-        Where to start.
+        Where to start; with bounds, strictly inside.
+    lower : (n,) array or None
+        Lower bounds, -inf where there is none.
     precondition : callable or None
         The inverse of M times a vector.
+    radius : float
+        Of the first region; with bounds, in the units described above.
     tol : float
         Accepted promised decrease, relative to 1e-3 + |value|, of a model step that reached its own minimum.
     max_iter : int
@@ -77,17 +87,22 @@ def trust_region(
         Called with (iteration, value, promised decrease).
     """
     inverse = (lambda v: v) if precondition is None else precondition
-    here, radius = at(x), np.inf
+    here = at(x)
     decrement, products, stalls = np.inf, 0, 0
     for iteration in range(max_iter):
-        step, model, size, done, used = _model_step(here, inverse, radius, max_products)
+        local = here if lower is None else _Bounded(here, x - lower)
+        step, model, size, done, used = _model_step(local, inverse, radius, max_products)
+        bend = 0.0
+        if isinstance(local, _Bounded):
+            step, model, bend, inside = local.inside(step, model)
+            done, used = done and inside, used + (not inside)
         decrement, products = model, products + used
         if callback is not None:
             callback(iteration, here.value, model)
         if not model > 0.0 or (done and model <= tol * (1e-3 + abs(here.value))):
             return Minimum(x, here.value, here.gradient, max(model, 0.0), iteration, products, "optimal")
         there = at(x + step)
-        ratio = (here.value - there.value) / model
+        ratio = (here.value - there.value - bend) / model
         if ratio < 0.25:
             radius = 0.25 * size
             stalls += 1
@@ -101,6 +116,46 @@ def trust_region(
             status: Status = "optimal" if lost else "stalled"
             return Minimum(x, here.value, here.gradient, model, iteration + 1, products, status)
     return Minimum(x, here.value, here.gradient, decrement, max_iter, products, "iteration limit")
+
+
+class _Bounded:
+    """The model where some variables have a bound below them: distances to it scale what pushes towards it."""
+
+    _STAY = 0.995
+    """Share of the way to its bound that a variable may go in one step."""
+
+    def __init__(self, here: Point, distance: Array) -> None:
+        pushed = np.isfinite(distance) & (here.gradient > 0.0)
+        self.here, self.distance = here, distance
+        self.unit = np.where(pushed, np.sqrt(np.where(pushed, distance, 1.0)), 1.0)
+        self.bend = np.where(pushed, here.gradient, 0.0)
+        self.value, self.gradient = here.value, self.unit * here.gradient
+
+    def hessian_product(self, v: Array) -> Array:
+        return self.unit * self.here.hessian_product(self.unit * v) + self.bend * v
+
+    def inside(self, scaled: Array, model: float) -> tuple[Array, float, float, bool]:
+        """A step within the bounds, the decrease of its model, the share of the bend in it, and whether it is as asked.
+
+        If that would leave the bounds, every variable is stopped before its own, or all are at the first, whichever
+        the model prefers.
+        """
+        step = self.unit * scaled
+        least = -self._STAY * self.distance
+        if np.all(step >= least):
+            return step, model, 0.5 * float(self.bend @ scaled**2), True
+        slope = -float(self.gradient @ scaled)
+        curvature = 2.0 * (slope - model)
+        share = float((least[step < least] / step[step < least]).min())
+        if curvature > 0.0:
+            share = min(share, slope / curvature)
+        short = share * slope - 0.5 * share**2 * curvature
+        stopped = np.maximum(step, least) / self.unit
+        curved = self.hessian_product(stopped)
+        decrease = -float(self.gradient @ stopped) - 0.5 * float(stopped @ curved)
+        if short > decrease:
+            stopped, decrease = share * scaled, short
+        return self.unit * stopped, decrease, 0.5 * float(self.bend @ stopped**2), False
 
 
 def _model_step(

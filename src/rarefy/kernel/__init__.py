@@ -1,6 +1,8 @@
 """Kernel methods that keep few functions, few dimensions or few features."""
 
 from rarefy.kernel._bounds import subset_bound
+from rarefy.kernel._feature_selector import KernelFeatureSelector, MuPath
+from rarefy.kernel._feature_selector_cv import KernelFeatureSelectorCV
 from rarefy.kernel._kernels import histogram_intersection_kernel, spline_kernel, wave_kernel
 from rarefy.kernel._rankrc import OrdinalRankRC, RankPath, RankRC, RankRCCV
 from rarefy.kernel._subspace import KernelSubspace
@@ -8,7 +10,10 @@ from rarefy.kernel._subspace_lp import AlphaPath, SubspaceLPSVC
 
 __all__ = [
     "AlphaPath",
+    "KernelFeatureSelector",
+    "KernelFeatureSelectorCV",
     "KernelSubspace",
+    "MuPath",
     "OrdinalRankRC",
     "RankPath",
     "RankRC",

@@ -1,0 +1,328 @@
+r"""Kernels with a weight on every feature, and what a support vector machine pays, as functions of the weights.
+
+X : (n, d) points, of which the s with nonzero coefficients are the *centres*
+z : (d,) weights >= 0; feature k counts z_k^2
+K : (n, s) kernel matrix phi(A), A = sum_k z_k^2 a_k, where a_k is the matrix of squared differences, or of
+    products, of feature k; phi(A) = exp(-A), or (A + c)^degree
+B, b : (s, q) and (q,) coefficients and offsets of q machines, F = K B + b their scores
+Y : (n, q) labels -1 and 1
+
+What is minimised [Tayal2014]_, with the smoothed hinge l of `rarefy.core.smooth_svm`:
+
+    sum_c (1/2 nu_c^2 B_c^T K B_c + sum_i C_i l(nu_c Y_ic F_ic)) + mu sum_k z_k
+
+nu is 1, or moves along with z: it is the inverse of the margin that the alternating method shares between its two
+halves, and in nu the function is convex. Of the matrices a_k only two kinds of sums are ever needed, sum_k w_k a_k and
+the sums of M * a_k for one M and all k. Each is one product of n x s and s x d matrices: nothing has n s d entries.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import scipy.linalg as sl
+
+from rarefy.core.rows import Array, Index
+from rarefy.core.smooth_svm import loss, smooth_svm
+
+Shape = Literal["rbf", "poly"]
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The function phi with its two derivatives: the Gaussian's exp(-A), or (A + offset)^degree."""
+
+    shape: Shape = "rbf"
+    degree: int = 3
+    offset: float = 1.0
+
+    def derivatives(self, A: Array) -> tuple[Array, Array, Array]:
+        """The values of phi, phi' and phi''."""
+        if self.shape == "rbf":
+            K = np.exp(-A)
+            return K, -K, K
+        p, base = self.degree, A + self.offset
+        second = p * (p - 1) * base ** max(p - 2, 0)
+        return base**p, p * base ** max(p - 1, 0), second
+
+    def __call__(self, A: Array) -> Array:
+        return np.exp(-A) if self.shape == "rbf" else (A + self.offset) ** self.degree
+
+
+GAUSSIAN = Profile()
+
+
+@dataclass(frozen=True)
+class FeatureKernel:
+    """Points and centres, feature by feature."""
+
+    X: Array
+    centres: Array
+    profile: Profile = GAUSSIAN
+
+    @cached_property
+    def _points(self) -> tuple[Array, Array]:
+        """Distances do not mind a common shift, and their digits are in the differences: centred."""
+        if self.profile.shape != "rbf":
+            return self.X, self.centres
+        middle = self.centres.mean(axis=0) if len(self.centres) else 0.0
+        return self.X - middle, self.centres - middle
+
+    @cached_property
+    def _squares(self) -> tuple[Array, Array]:
+        X, centres = self._points
+        return X**2, centres**2
+
+    def combined(self, w: Array) -> Array:
+        """sum_k w_k a_k."""
+        X, centres = self._points
+        products = (X * w) @ centres.T
+        if self.profile.shape != "rbf":
+            return products
+        left, right = self._squares
+        products *= -2.0
+        products += (left @ w)[:, None]
+        products += right @ w
+        return products
+
+    def sums(self, M: Array) -> Array:
+        """The sums of M * a_k over all pairs, for every k."""
+        X, centres = self._points
+        cross = np.einsum("ik,ik->k", X, M @ centres)
+        if self.profile.shape != "rbf":
+            return cross
+        left, right = self._squares
+        return np.asarray(M.sum(axis=1) @ left + M.sum(axis=0) @ right - 2.0 * cross)
+
+    def distances(self, z: Array) -> Array:
+        """The matrix A; squared distances are not allowed to become negative by rounding."""
+        A = self.combined(z**2)
+        return np.maximum(A, 0.0, out=A) if self.profile.shape == "rbf" else A
+
+    def matrix(self, z: Array) -> Array:
+        """The kernel matrix of points and centres."""
+        return self.profile(self.distances(z))
+
+
+@dataclass(frozen=True)
+class Machines:
+    """What stays the same while weights are sought: labels, prices of the losses and of a weight, the smoothing."""
+
+    Y: Array
+    costs: Array
+    mu: float
+    smoothing: float
+
+    def losses(self, T: Array) -> tuple[float, Array, Array]:
+        """Sum of losses at scores T, with derivatives in the scores."""
+        value, first, second = loss(self.Y * T, self.smoothing)
+        C = self.costs[:, None]
+        return float(self.costs @ value.sum(axis=1)), C * self.Y * first, C * second
+
+
+def weight_step(
+    kernel: FeatureKernel,
+    machines: Machines,
+    index: Index,
+    B: Array,
+    b: Array,
+    *,
+    margin: Literal["fixed", "geometric", "functional"],
+) -> Callable[[Array], "WeightPoint"]:
+    """What the weights and margins are worth for given coefficients, as a function for `trust_region`.
+
+    Parameters
+    ----------
+    kernel : FeatureKernel
+        All points, and those with nonzero coefficients as centres.
+    machines : Machines
+        Labels and prices.
+    index : (s,) array
+        Which of the points are the centres.
+    B, b : (s, q) and (q,) arrays
+        Coefficients of the centres, and offsets.
+    margin : {"fixed", "geometric", "functional"}
+        Variables are z alone; z and nu; or z and nu, with 1/2 nu_c^2 alone in place of 1/2 nu_c^2 B_c^T K B_c.
+    """
+    return lambda x: WeightPoint(kernel, machines, index, B, b, margin, x)
+
+
+class WeightPoint:
+    """The function of `weight_step` at one place: x is z, followed by nu where it is a variable."""
+
+    def __init__(
+        self, kernel: FeatureKernel, machines: Machines, index: Index, B: Array, b: Array, margin: str, x: Array
+    ) -> None:
+        d, q = kernel.X.shape[1], B.shape[1]
+        self.kernel, self.machines, self.index, self.B, self.margin = kernel, machines, index, B, margin
+        self.z, self.nu = x[:d], x[d:] if margin != "fixed" else np.ones(q)
+        K, self.first, self.second = kernel.profile.derivatives(kernel.distances(self.z))
+        self.F = K @ B + b
+        self.norms = np.ones(q) if margin == "functional" else np.einsum("sc,sc->c", B, K[index] @ B)
+        total, self.G, self.H = machines.losses(self.nu * self.F)
+        self.value = 0.5 * float(self.nu**2 @ self.norms) + total + machines.mu * float(self.z.sum())
+
+    @cached_property
+    def _outer(self) -> Array:
+        """The derivative of the value in the entries of K."""
+        left = self.nu * self.G
+        if self.margin != "functional":
+            left[self.index] += 0.5 * self.nu**2 * self.B
+        return left @ self.B.T
+
+    @cached_property
+    def _slopes(self) -> Array:
+        """The derivative of the value in the squares of z, without the price."""
+        return self.kernel.sums(self.first * self._outer)
+
+    @cached_property
+    def gradient(self) -> Array:
+        in_z = 2.0 * self.z * self._slopes + self.machines.mu
+        if self.margin == "fixed":
+            return in_z
+        return np.concatenate([in_z, self.nu * self.norms + np.einsum("ic,ic->c", self.G, self.F)])
+
+    def hessian_product(self, v: Array) -> Array:
+        d = len(self.z)
+        v, p = v[:d], v[d:] if self.margin != "fixed" else np.zeros_like(self.nu)
+        dA = self.kernel.combined(2.0 * self.z * v)
+        dK = self.first * dA
+        dF = dK @ self.B
+        dG = self.H * (p * self.F + self.nu * dF)
+        left = p * self.G + self.nu * dG
+        if self.margin != "functional":
+            left[self.index] += self.nu * p * self.B
+        np.multiply(self.second, dA, out=dA)
+        dA *= self._outer
+        dA += self.first * (left @ self.B.T)
+        in_z = 2.0 * v * self._slopes + 2.0 * self.z * self.kernel.sums(dA)
+        if self.margin == "fixed":
+            return in_z
+        change = np.einsum("sc,sc->c", self.B, dF[self.index]) if self.margin != "functional" else 0.0
+        in_nu = p * self.norms + self.nu * change + np.einsum("ic,ic->c", dG, self.F)
+        return np.concatenate([in_z, in_nu + np.einsum("ic,ic->c", self.G, dF)])
+
+
+def whole_problem(kernel: FeatureKernel, machines: Machines) -> Callable[[Array], "WholePoint"]:
+    """What coefficients, offsets and weights are worth, all being variables; every point is a centre."""
+    return lambda x: WholePoint(kernel, machines, x)
+
+
+class WholePoint:
+    """The function of `whole_problem` at one place: x is B by rows, b and z, one after the other."""
+
+    def __init__(self, kernel: FeatureKernel, machines: Machines, x: Array) -> None:
+        n, q = machines.Y.shape
+        self.kernel, self.machines = kernel, machines
+        self.B, self.b, self.z = split(x, n, q)
+        self.K, self.first, self.second = kernel.profile.derivatives(kernel.distances(self.z))
+        self.KB = self.K @ self.B
+        total, self.G, self.H = machines.losses(self.KB + self.b)
+        self.value = 0.5 * float(np.vdot(self.B, self.KB)) + total + machines.mu * float(self.z.sum())
+
+    @cached_property
+    def _outer(self) -> Array:
+        return (0.5 * self.B + self.G) @ self.B.T
+
+    @cached_property
+    def _slopes(self) -> Array:
+        return self.kernel.sums(self.first * self._outer)
+
+    @cached_property
+    def gradient(self) -> Array:
+        in_B = self.KB + self.K @ self.G
+        return np.concatenate([in_B.ravel(), self.G.sum(axis=0), 2.0 * self.z * self._slopes + self.machines.mu])
+
+    def hessian_product(self, v: Array) -> Array:
+        P, p, v = split(v, *self.B.shape)
+        dA = self.kernel.combined(2.0 * self.z * v)
+        dK = self.first * dA
+        dG = self.H * (dK @ self.B + self.K @ P + p)
+        in_B = dK @ (self.B + self.G) + self.K @ (P + dG)
+        np.multiply(self.second, dA, out=dA)
+        dA *= self._outer
+        dA += self.first * ((0.5 * P + dG) @ self.B.T + (0.5 * self.B + self.G) @ P.T)
+        in_z = 2.0 * v * self._slopes + 2.0 * self.z * self.kernel.sums(dA)
+        return np.concatenate([in_B.ravel(), dG.sum(axis=0), in_z])
+
+
+class ReducedPoint:
+    """The least value over all machines at given weights: coefficients and offsets follow the weights.
+
+    At the optimum of a machine B = -G, so the derivative in K is -1/2 B B^T, and only centres count. When the weights
+    move by v, the coefficients of the points on the curved piece of the loss move by what one more linear system with
+    their own matrix asks for; the Hessian is the Schur complement of the whole one, and is negative where that is.
+    """
+
+    def __init__(self, kernel: FeatureKernel, machines: Machines, z: Array, start: tuple[Array, Array] | None) -> None:
+        A = kernel.distances(z)
+        K = kernel.profile(A)
+        n, q = machines.Y.shape
+        self.machines, self.z = machines, z
+        self.B, self.b, self.value = np.zeros((n, q)), np.zeros(q), machines.mu * float(z.sum())
+        for c, y in enumerate(machines.Y.T):
+            begin = None if start is None else (start[0][:, c], float(start[1][c]))
+            found = smooth_svm(K, y, machines.costs, smoothing=machines.smoothing, start=begin)
+            self.B[:, c], self.b[c], self.value = found.beta, found.b, self.value + found.objective
+        self.index = np.flatnonzero(np.any(self.B != 0.0, axis=1))
+        square = np.ix_(self.index, self.index)
+        scores = K @ self.B + self.b
+        self._kernel, self._K, self._A = kernel, K[square], A[square]
+        self._curved = loss(machines.Y * scores, machines.smoothing)[2] > 0.0
+
+    @cached_property
+    def _part(self) -> FeatureKernel:
+        points = self._kernel.X[self.index]
+        return FeatureKernel(points, points, self._kernel.profile)
+
+    @cached_property
+    def _derivatives(self) -> tuple[Array, Array, Array]:
+        """phi', phi'' and the derivative of the value in K, all between centres."""
+        _, first, second = self._kernel.profile.derivatives(self._A)
+        own = self.B[self.index]
+        return first, second, -0.5 * own @ own.T
+
+    @cached_property
+    def _slopes(self) -> Array:
+        first, _, outer = self._derivatives
+        return self._part.sums(first * outer)
+
+    @cached_property
+    def gradient(self) -> Array:
+        return 2.0 * self.z * self._slopes + self.machines.mu
+
+    @cached_property
+    def _systems(self) -> list[tuple[Index, Any, Array]]:
+        """For every machine the curved points among the centres, the factor of their system, and its answer to ones."""
+        systems = []
+        for c in range(self.B.shape[1]):
+            curved = np.flatnonzero(self._curved[self.index, c])
+            lifted = self._K[np.ix_(curved, curved)]
+            lifted.flat[:: len(curved) + 1] += 2.0 * self.machines.smoothing / self.machines.costs[self.index[curved]]
+            factor = sl.cho_factor(lifted, overwrite_a=True, check_finite=False) if len(curved) else None
+            ones = sl.cho_solve(factor, np.ones(len(curved)), check_finite=False) if len(curved) else np.ones(0)
+            systems.append((curved, factor, ones))
+        return systems
+
+    def hessian_product(self, v: Array) -> Array:
+        first, second, outer = self._derivatives
+        own = self.B[self.index]
+        dA = self._part.combined(2.0 * self.z * v)
+        pushed = (first * dA) @ own
+        P = np.zeros_like(own)
+        for c, (curved, factor, ones) in enumerate(self._systems):
+            if len(curved):
+                answer = sl.cho_solve(factor, -pushed[curved, c], check_finite=False)
+                P[curved, c] = answer - answer.sum() / ones.sum() * ones
+        np.multiply(second, dA, out=dA)
+        dA *= outer
+        half = P @ own.T
+        dA -= 0.5 * first * (half + half.T)
+        return 2.0 * v * self._slopes + 2.0 * self.z * self._part.sums(dA)
+
+
+def split(x: Array, n: int, q: int) -> tuple[Array, Array, Array]:
+    """Coefficients, offsets and weights of a vector of all variables."""
+    return x[: n * q].reshape(n, q), x[n * q : n * q + q], x[n * q + q :]

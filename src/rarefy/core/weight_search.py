@@ -1,0 +1,396 @@
+r"""Feature weights and support vector machines, sought together.
+
+Five ways to the same end [Tayal2014]_, from weights z0 on:
+
+together    coefficients, offsets and weights in one trust region
+reduced     the weights in one trust region, the machines following them: the same problem with its convex part solved
+alternate   the machines for fixed weights, then the weights for fixed coefficients, and so on; the second half knows
+            the margin as a variable of its own ("geometric", "functional") or does not ("fixed")
+descend     the machines are solved anew at every trial step, and the weights follow their value downhill
+            [VarmaBabu2009]_: the peer, with weights that enter linearly and a hinge that is all but sharp
+
+A weight of zero is stationary, so a feature that is gone stays gone, and where a search ends depends on where it
+begins. `vote` begins at many places and lets the outcomes vote on the features to begin with once more; `screened`
+works on few of very many features and brings in those that would help.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import scipy.sparse.linalg as ssl
+
+from rarefy.core.feature_weights import (
+    GAUSSIAN,
+    FeatureKernel,
+    Machines,
+    Profile,
+    ReducedPoint,
+    split,
+    weight_step,
+    whole_problem,
+)
+from rarefy.core.rows import Array, Index
+from rarefy.core.smooth_svm import smooth_svm
+from rarefy.core.trust_region import trust_region
+
+Margin = Literal["fixed", "geometric", "functional"]
+Callback = Callable[[int, float, Array], None]
+Search = Callable[["Problem", Array], "Solution"]
+
+FAINT = 0.01
+"""Weights below this share of the largest count as zero, as in the thesis."""
+_GONE = 1e-6
+"""Weights below this share of the largest are set to zero on the way."""
+_FIRST_RADIUS = 0.3
+"""Of the first region, relative to the weights: far away the model knows nothing."""
+_SHARP = 0.05
+"""Smoothing of the hinge that `descend` takes for none."""
+_DENSE = 200
+"""Weights up to which a Hessian is formed to find its smallest eigenvalue."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Weights, the machines in them, and how they were reached; `history` has the objective after every round."""
+
+    z: Array
+    B: Array
+    b: Array
+    objective: float
+    history: tuple[float, ...]
+    n_iter: int
+    converged: bool
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Points, labels and prices."""
+
+    X: Array
+    machines: Machines
+    profile: Profile = GAUSSIAN
+
+    def among(self, features: Index) -> "Problem":
+        """The problem in some of the features."""
+        return self if len(features) == self.X.shape[1] else replace(self, X=np.ascontiguousarray(self.X[:, features]))
+
+    def kernel(self, centres: Index | None = None) -> FeatureKernel:
+        return FeatureKernel(self.X, self.X if centres is None else self.X[centres], self.profile)
+
+    def solve_machines(self, z: Array, start: tuple[Array, Array] | None = None) -> tuple[Array, Array, float]:
+        """Coefficients and offsets for these weights, and the value of the whole objective."""
+        alive = np.flatnonzero(z > 0.0)
+        K, m = self.among(alive).kernel().matrix(z[alive]), self.machines
+        B, b, value = np.zeros(m.Y.shape), np.zeros(m.Y.shape[1]), m.mu * float(z.sum())
+        for c, y in enumerate(m.Y.T):
+            begin = None if start is None else (start[0][:, c], float(start[1][c]))
+            found = smooth_svm(K, y, m.costs, smoothing=m.smoothing, start=begin)
+            B[:, c], b[c], value = found.beta, found.b, value + found.objective
+        return B, b, value
+
+    def slopes(self, z: Array, B: Array, b: Array) -> Array:
+        """The derivative of the objective in the squares of all weights, without their price."""
+        alive = np.flatnonzero(z > 0.0)
+        part = self.among(alive).kernel()
+        K, first, _ = self.profile.derivatives(part.distances(z[alive]))
+        _, G, _ = self.machines.losses(K @ B + b)
+        return self.kernel().sums(first * ((0.5 * B + G) @ B.T))
+
+
+def present(z: Array) -> Index:
+    """Which weights are not faint."""
+    return np.flatnonzero(z > FAINT * z.max(initial=0.0))
+
+
+def _spread(values: Array, features: Index, d: int) -> Array:
+    """Weights of all features, those that are all but gone being zero."""
+    z = np.zeros(d)
+    z[features] = values
+    return np.where(z > _GONE * z.max(initial=0.0), z, 0.0)
+
+
+def alternate(
+    problem: Problem,
+    z: Array,
+    margin: Margin,
+    *,
+    tol: float = 1e-3,
+    max_iter: int = 30,
+    inner: int = 20,
+    callback: Callback | None = None,
+) -> Solution:
+    """Machines and weights in turn.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to solve.
+    z : (d,) array
+        Weights to start from.
+    margin : {"fixed", "geometric", "functional"}
+        What the second half knows of the margin: nothing (Simple AO), Margin AO-I, Margin AO-II.
+    tol : float
+        Accepted change of a weight in one round, relative to the largest; or a hundredth of it of the objective, while
+        the set of weights that are not faint stays the same. The functional margin is another objective than the
+        machines', so its rounds need not settle: they end when that set does.
+    max_iter, inner : int
+        Rounds, and steps of the trust region in each.
+    callback : callable or None
+        Called with (round, objective, z) in every round.
+    """
+    history: list[float] = []
+    machines, converged, n_iter = None, False, 0
+    while not converged and n_iter < max_iter:
+        B, b, value = problem.solve_machines(z, machines)
+        machines = (B, b)
+        history.append(value)
+        if callback is not None:
+            callback(n_iter, value, z)
+        before, z = z, _weight_half(problem, z, B, b, margin, inner, tol)
+        flat = n_iter > 0 and (margin == "functional" or history[-2] - value <= 1e-2 * tol * abs(value))
+        still = float(np.abs(z - before).max()) <= tol * float(z.max())
+        converged = still or (flat and np.array_equal(present(z), present(before))) or not z.any()
+        n_iter += 1
+    B, b, value = problem.solve_machines(z, machines)
+    return Solution(z, B, b, value, (*history, value), n_iter, converged)
+
+
+def _weight_half(problem: Problem, z: Array, B: Array, b: Array, margin: Margin, inner: int, tol: float) -> Array:
+    """The weights, by a trust region from z on, for fixed coefficients."""
+    alive, index = np.flatnonzero(z > 0.0), np.flatnonzero(np.any(B != 0.0, axis=1))
+    if not len(alive) or not len(index):
+        return z
+    kernel, B = problem.among(alive).kernel(index), B[index]
+    nu = np.ones(B.shape[1])
+    if margin == "functional":  # machines of norm 1, and the margin that gives them their scores back
+        norms = np.einsum("sc,sc->c", B, kernel.matrix(z[alive])[index] @ B)
+        nu = np.sqrt(np.maximum(norms, np.finfo(float).tiny))
+    at = weight_step(kernel, problem.machines, index, B / nu, b / nu, margin=margin)
+    x = z[alive] if margin == "fixed" else np.concatenate([z[alive], nu])
+    radius = _FIRST_RADIUS * float(np.sqrt(z.sum()))
+    best = trust_region(at, x, lower=np.zeros(len(x)), radius=radius, tol=1e-3 * tol, max_iter=inner, max_products=30)
+    return _spread(best.x[: len(alive)], alive, len(z))
+
+
+def together(
+    problem: Problem, z: Array, *, tol: float = 1e-3, max_iter: int = 300, callback: Callback | None = None
+) -> Solution:
+    """Coefficients, offsets and weights in one trust region, from the machines at z on.
+
+    Parameters
+    ----------
+    problem, z, callback
+        As in `alternate`.
+    tol : float
+        It stops where 25 steps gain less than a hundredth of it, relative to the objective.
+    max_iter : int
+        Steps; every 25 of them, features without weight are left out.
+    """
+    n, q = problem.machines.Y.shape
+    B, b, value = problem.solve_machines(z)
+    history, n_iter, done = [value], 0, False
+    while n_iter < max_iter and not done and z.any():
+        alive = np.flatnonzero(z > 0.0)
+        x = np.concatenate([B.ravel(), b, z[alive]])
+        lower = np.where(np.arange(len(x)) < n * q + q, -np.inf, 0.0)
+        best = trust_region(
+            whole_problem(problem.among(alive).kernel(), problem.machines),
+            x,
+            lower=lower,
+            radius=_FIRST_RADIUS * float(np.sqrt(z.sum())),
+            tol=1e-2 * tol**2,
+            max_iter=25,
+            max_products=100,
+        )
+        B, b, found = split(best.x, n, q)
+        flat = history[-1] - best.value <= 1e-2 * tol * abs(best.value)
+        z, done = _spread(found, alive, len(z)), flat or best.status != "iteration limit"
+        n_iter += max(best.n_iter, 1)
+        history.append(best.value)
+        if callback is not None:
+            callback(n_iter, best.value, z)
+    B, b, value = problem.solve_machines(z, (B, b))
+    return Solution(z, B, b, value, (*history, value), n_iter, done or not z.any())
+
+
+def reduced(
+    problem: Problem, z: Array, *, tol: float = 1e-3, max_iter: int = 300, callback: Callback | None = None
+) -> Solution:
+    """The weights in one trust region, the machines being solved anew, and exactly, at every place.
+
+    Parameters
+    ----------
+    problem, z, callback
+        As in `alternate`.
+    tol : float
+        It stops where ten steps gain less than a hundredth of it, relative to the objective, or a step promises less
+        than a thousandth.
+    max_iter : int
+        Steps; every ten of them, features without weight are left out.
+    """
+    machines: list[tuple[Array, Array]] = []
+    history: list[float] = []
+    n_iter, done = 0, False
+    while n_iter < max_iter and not done and z.any():
+        alive = np.flatnonzero(z > 0.0)
+        kernel = problem.among(alive).kernel()
+
+        def at(x: Array, kernel: FeatureKernel = kernel) -> ReducedPoint:
+            point = ReducedPoint(kernel, problem.machines, x, machines[0] if machines else None)
+            machines[:] = [(point.B, point.b)]
+            return point
+
+        radius = _FIRST_RADIUS * float(np.sqrt(z.sum()))
+        best = trust_region(
+            at, z[alive], lower=np.zeros(len(alive)), radius=radius, tol=1e-3 * tol, max_iter=10, max_products=30
+        )
+        flat = bool(history) and history[-1] - best.value <= 1e-2 * tol * abs(best.value)
+        z, done = _spread(best.x, alive, len(z)), flat or best.status != "iteration limit"
+        n_iter += max(best.n_iter, 1)
+        history.append(best.value)
+        if callback is not None:
+            callback(n_iter, best.value, z)
+    B, b, value = problem.solve_machines(z, machines[0] if machines else None)
+    return Solution(z, B, b, value, (*history, value), n_iter, done or not z.any())
+
+
+def descend(
+    problem: Problem, z: Array, *, tol: float = 1e-3, max_iter: int = 100, callback: Callback | None = None
+) -> Solution:
+    """Projected gradients with Armijo's rule on the machines' value, the weights being the squares of z.
+
+    Parameters
+    ----------
+    problem, z, callback
+        As in `alternate`; the price of weights is that of their squares, and the hinge is not smoothed.
+    tol : float
+        Relative decrease at which to stop.
+    max_iter : int
+        Accepted steps.
+    """
+    sharp = replace(problem, machines=replace(problem.machines, smoothing=_SHARP, mu=0.0))
+    mu, w, length = problem.machines.mu, z**2, 1.0
+    B, b, value = sharp.solve_machines(z)
+    value += mu * float(w.sum())
+    history, done, n_iter = [value], False, 0
+    while n_iter < max_iter and not done:
+        gradient = sharp.slopes(np.sqrt(w), B, b) + mu
+        length *= 4.0
+        for _ in range(40):
+            trial = np.maximum(w - length * gradient, 0.0)
+            found = sharp.solve_machines(np.sqrt(trial), (B, b))
+            reached = found[2] + mu * float(trial.sum())
+            if reached <= value - 1e-4 * float(gradient @ (w - trial)):
+                break
+            length *= 0.5
+        else:
+            done = True
+            break
+        done = value - reached <= tol * 1e-2 * abs(value)
+        w, (B, b), value = trial, found[:2], reached
+        n_iter += 1
+        history.append(value)
+        if callback is not None:
+            callback(n_iter, value, np.sqrt(w))
+    z = np.sqrt(w)
+    return Solution(z, B, b, value, tuple(history), n_iter, done)
+
+
+def vote(
+    problem: Problem, z: Array, search: Search, n_starts: int, rng: np.random.Generator, *, rounds: int = 6
+) -> Solution:
+    """The best of many searches, the later ones from features on which the earlier ones agree.
+
+    In every round the weights to start from are shaken, and a third of the outcomes must have a feature for it to be
+    among those of the next round. A feature that matters is found from nearly everywhere; one that only happens to
+    fit is found from somewhere. It ends when a round neither loses features nor finds a lower objective.
+
+    Parameters
+    ----------
+    problem, z
+        As in `alternate`.
+    search : callable
+        The search.
+    n_starts : int
+        Searches in a round; with 1, z alone.
+    rng : Generator
+        Shakes.
+    rounds : int
+        At most so many.
+    """
+    best = search(problem, z)
+    if n_starts == 1:
+        return best
+    field, counts = np.flatnonzero(z > 0.0), np.zeros(len(z))
+    counts[present(best.z)] += 1.0
+    for turn in range(rounds):
+        lowest = best.objective
+        for _ in range(n_starts - (turn == 0)):
+            shaken = np.zeros(len(z))
+            shaken[field] = z[field] * np.exp(0.3 * rng.standard_normal(len(field)))
+            found = search(problem, shaken)
+            counts[present(found.z)] += 1.0
+            best = min(best, found, key=lambda s: s.objective)
+        agreed = np.flatnonzero(counts >= n_starts / 3.0)
+        if not len(agreed) or (len(agreed) == len(field) and not best.objective < lowest):
+            break
+        field, counts = agreed, np.zeros(len(z))
+    return best
+
+
+def screened(problem: Problem, z: Array, search: Search, size: int, *, rounds: int = 10) -> Solution:
+    """Search among `size` of very many features, then bring in those that would lower the objective.
+
+    A weight of zero is stationary, so it is asked what a weight as large as the median of those present would be worth,
+    by the derivative in its square. As long as that is more than its price and the objective falls, the most promising
+    features are brought in.
+    """
+    field = np.argsort(-_promise(problem, z), kind="stable")[:size]
+    best: Solution | None = None
+    begin = z[field]
+    for _ in range(rounds):
+        part = search(problem.among(field), begin)
+        if best is not None and part.objective >= best.objective:
+            break
+        best = replace(part, z=_spread(part.z, field, len(z)))
+        keep = present(best.z)
+        typical = float(np.median(best.z[keep])) if len(keep) else float(z.max())
+        gain = -problem.slopes(best.z, best.B, best.b) * typical - problem.machines.mu
+        gain[keep] = -np.inf
+        wanted = np.argsort(-gain, kind="stable")[: max(1, size // 4)]
+        wanted = wanted[gain[wanted] > 0.0]
+        if not len(wanted):
+            break
+        field = np.concatenate([keep, wanted])
+        begin = np.concatenate([best.z[keep], np.full(len(wanted), typical)])
+    assert best is not None
+    return best
+
+
+def _promise(problem: Problem, z: Array) -> Array:
+    """How much a feature matters, up or down, at weights so small that the kernel sees all points."""
+    spread = float(problem.X.var(axis=0) @ z**2) or 1.0
+    z = z / np.sqrt(2.0 * spread)
+    B, b, _ = problem.solve_machines(z)
+    return np.abs(problem.slopes(z, B, b)) * z
+
+
+def smallest_curvature(problem: Problem, solution: Solution) -> float:
+    """The smallest eigenvalue of the Hessian in the weights that are not faint, the machines following them.
+
+    That is the Schur complement of the Hessian in all variables. The block of the machines has no negative eigenvalue,
+    so the two have one or not together: it is negative at a saddle point. Faint weights are at their bound.
+    """
+    keep = present(solution.z)
+    if not len(keep):
+        return 0.0
+    here = ReducedPoint(problem.among(keep).kernel(), problem.machines, solution.z[keep], (solution.B, solution.b))
+    n = len(keep)
+    if n <= _DENSE:
+        H = np.column_stack([here.hessian_product(e) for e in np.eye(n)])
+        return float(np.linalg.eigvalsh(0.5 * (H + H.T))[0])
+    operator = ssl.LinearOperator((n, n), matvec=here.hessian_product, dtype=np.float64)
+    seed = np.random.default_rng(0).standard_normal(n)
+    return float(ssl.eigsh(operator, k=1, which="SA", v0=seed, tol=1e-3, return_eigenvectors=False)[0])

@@ -1,0 +1,160 @@
+"""Feature selection inside a kernel support vector machine, its two prices chosen on held-out points."""
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.model_selection import check_cv
+from sklearn.utils.validation import check_is_fitted
+
+from rarefy.exceptions import ParameterError
+from rarefy.kernel._feature_selector import KernelFeatureSelector
+
+
+class KernelFeatureSelectorCV(KernelFeatureSelector):
+    """KernelFeatureSelector with C and mu chosen by cross-validated accuracy.
+
+    For every C and every fold one path of prices is followed, each price from the weights of the one before. Of equal
+    scores the one with the largest price wins: fewer features.
+
+    Parameters
+    ----------
+    Cs : array-like or None, default=None
+        Weights of the losses to try; None means 1, 4 and 16.
+    mus : array-like or None, default=None
+        Prices of a weight to try; None means 2^-8, 2^-6, ..., 2^2.
+    cv : int, splitter, iterable or None, default=None
+        How to split; None means five stratified folds.
+    n_jobs : int or None, default=None
+        Paths at a time.
+    method, init, n_starts, ...
+        As in :class:`KernelFeatureSelector`.
+
+    Attributes
+    ----------
+    C_, mu_ : float
+        What was chosen.
+    Cs_, mus_ : ndarrays
+        What was tried.
+    cv_scores_ : ndarray of shape (n_Cs, n_mus, n_folds)
+        Accuracy on the held-out folds.
+    cv_n_features_ : ndarray of shape (n_Cs, n_mus, n_folds)
+        How many features the machines of the folds selected.
+
+    See Also
+    --------
+    KernelFeatureSelector : Its other attributes are here as well.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarefy.kernel import KernelFeatureSelectorCV
+    >>> X = np.random.default_rng(0).standard_normal((100, 6))
+    >>> y = X[:, 1] * X[:, 4] > 0
+    >>> model = KernelFeatureSelectorCV(Cs=[1.0], mus=[0.1, 1.0], cv=3).fit(X, y)
+    >>> model.get_support(indices=True)
+    array([1, 4])
+    """
+
+    def __init__(
+        self,
+        Cs=None,
+        mus=None,
+        *,
+        cv=None,
+        n_jobs=None,
+        method="ao2",
+        polish=True,
+        init="ones",
+        n_starts=1,
+        kernel="rbf",
+        degree=3,
+        coef0=1.0,
+        screening=None,
+        eps=0.5,
+        tol=1e-3,
+        max_iter=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.Cs = Cs
+        self.mus = mus
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.method = method
+        self.polish = polish
+        self.init = init
+        self.n_starts = n_starts
+        self.kernel = kernel
+        self.degree = degree
+        self.coef0 = coef0
+        self.screening = screening
+        self.eps = eps
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X, y, sample_weight=None):
+        """Choose C and mu, and learn with them from all points.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`KernelFeatureSelector.fit`.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        Cs = self._grid("Cs", self.Cs, 4.0 ** np.arange(3))
+        mus = np.sort(self._grid("mus", self.mus, 4.0 ** np.arange(-4, 2)))
+        points, labels, weights = self._inner(float(Cs[0]), float(mus[0]))._data(X, y, sample_weight)
+        folds = list(check_cv(self.cv, labels, classifier=True).split(points, labels))
+
+        def one(C, train, test):
+            path = self._inner(C, 0.0).mu_path(points[train], labels[train], mus, weights[train])
+            right = path.predict(points[test]) == labels[test]
+            return np.average(right, axis=1, weights=weights[test]), path.n_features
+
+        tasks = [(float(C), *fold) for C in Cs for fold in folds]
+        found = Parallel(n_jobs=self.n_jobs)(delayed(one)(*task) for task in tasks)
+        scores, counts = (
+            np.array([result[part] for result in found]).reshape(len(Cs), len(folds), len(mus)).swapaxes(1, 2)
+            for part in (0, 1)
+        )
+        mean = scores.mean(axis=2).round(12)
+        i, j = max(np.ndindex(*mean.shape), key=lambda at: (mean[at], at[1], -at[0]))
+        # Along the path up to the price, as in the folds.
+        fitted = self._inner(float(Cs[i]), 0.0).mu_path(X, y, mus[: j + 1], sample_weight).models[-1]
+        for name, value in vars(fitted).items():
+            if name.endswith("_") and not name.startswith("_"):
+                setattr(self, name, value)
+        self.C_, self.mu_ = float(Cs[i]), float(mus[j])
+        self.Cs_, self.mus_, self.cv_scores_, self.cv_n_features_ = Cs, mus, scores, counts
+        return self
+
+    def mu_path(self, X, y, mus, sample_weight=None):
+        """Learn for many prices of a weight with the C that was chosen; see :meth:`KernelFeatureSelector.mu_path`.
+
+        Parameters
+        ----------
+        X, y, mus, sample_weight
+            As there.
+
+        Returns
+        -------
+        path : MuPath
+            The machines.
+        """
+        check_is_fitted(self)
+        return self._inner(self.C_, 0.0).mu_path(X, y, mus, sample_weight)
+
+    def _inner(self, C, mu):
+        shared = set(KernelFeatureSelector._get_param_names()) & set(self._get_param_names())
+        return KernelFeatureSelector(C, mu, **{name: getattr(self, name) for name in shared})
+
+    def _grid(self, name, values, default):
+        values = default if values is None else np.asarray(values, dtype=np.float64).ravel()
+        if not len(values) or not np.all(np.isfinite(values)) or values.min() < 0.0:
+            raise ParameterError(f"{name} of {type(self).__name__} must be finite numbers >= 0, at least one.")
+        return values
