@@ -166,18 +166,15 @@ def test_pivoted_cholesky_takes_the_worst_represented_point():
 
 
 @pytest.mark.parametrize(
-    ("budget", "overflow", "storage"), [(1e9, "disk", "float64"), (150 * 15 * 5, "disk", "float32")]
+    ("budget", "overflow", "storage"),
+    [
+        (1e9, "disk", "float64"),
+        (150 * 15 * 5, "disk", "float32"),
+        (0, "disk", "on disk"),
+        (0, "recompute", "recomputed"),
+    ],
 )
-def test_storage_in_memory(budget, overflow, storage):
-    _same_wherever_kernel_values_are(budget, overflow, storage)
-
-
-@pytest.mark.parametrize(("overflow", "storage"), [("disk", "on disk"), ("recompute", "recomputed")])
-def test_storage_elsewhere(overflow, storage):
-    _same_wherever_kernel_values_are(0, overflow, storage)
-
-
-def _same_wherever_kernel_values_are(budget, overflow, storage):
+def test_it_is_the_same_wherever_kernel_values_are_kept(budget, overflow, storage):
     X, y = rare_data()
     expected = RankRC().fit(X, y)
     model = RankRC(memory_budget=budget, overflow=overflow).fit(X, y)
@@ -406,3 +403,16 @@ def test_trust_region_solves_a_quadratic_in_one_step():
 
     found = trust_region(Quadratic, np.zeros(6), tol=1e-14, max_iter=50)
     np.testing.assert_allclose(found.x, np.linalg.solve(A, b), atol=1e-6)
+
+
+def test_a_path_of_the_cross_validated_ranker_is_that_of_the_ranker():
+    X, y = rare_data()
+    expected = RankRC(basis=7).alpha_path(X, y, [1e-1, 1e-3])
+    path = RankRCCV([1e-1], cv=2, basis=7).alpha_path(X, y, [1e-1, 1e-3])
+    np.testing.assert_array_equal(path.scores(X), expected.scores(X))
+
+
+@pytest.mark.parametrize("gamma", [0.0, -1.0, np.nan, "wide"])
+def test_gamma_is_checked(gamma):
+    with pytest.raises(ParameterError, match="gamma of RankRC"):
+        RankRC(gamma=gamma).fit(*rare_data())

@@ -30,7 +30,7 @@ from rarefy.core.rows import Array, Index
 class Pairs:
     """Which points are compared: for every level but the highest, its points and all that are higher.
 
-    `levels` holds, for each pair of an upper and a lower group, the indices of the two; `weights` the
+    `groups` holds, for every level but the highest, the indices of all higher points and of its own; `weights` the
     weights of the points, `total` the weight of all pairs.
     """
 

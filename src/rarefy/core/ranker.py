@@ -21,7 +21,7 @@ from rarefy.core.trust_region import Minimum, trust_region
 
 @dataclass(frozen=True)
 class Ranker:
-    """Coefficients of the kernel functions, scores of the training points, value, and how it ended."""
+    """Coefficients of the kernel functions, and of their whitened form w; the value, and how it ended."""
 
     beta: Array
     w: Array
@@ -138,7 +138,7 @@ def rank_sparsely(
             callback(iteration, following, promised)
         if following > value:  # momentum went too far: start anew from the best point
             ahead, momentum = beta, 1.0
-            L *= 1.0 if ahead is not beta else 1.1
+            L *= 1.1  # and with a little shorter steps
             continue
         small = promised <= tol * 1e-2 * (1e-3 + abs(following))
         grown = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))

@@ -1,0 +1,327 @@
+"""What all rankers share: which kernel functions, where their values are kept, who solves."""
+
+import warnings
+from dataclasses import dataclass
+from numbers import Integral
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import validate_data
+
+from rarefy._parameters import check_number, draw_seed, one_of, optional_count
+from rarefy._progress import progress_bar
+from rarefy.core.landmarks import pivoted_cholesky
+from rarefy.core.pair_loss import PairLoss, Pairs
+from rarefy.core.ranker import rank, rank_in_blocks, rank_sparsely, whitening
+from rarefy.core.rows import DenseRows
+from rarefy.exceptions import ParameterError
+from rarefy.kernel._blocks import kernel_rows
+from rarefy.kernel._kernels import check_kernel, evaluate, takes_sparse
+
+
+@dataclass(frozen=True)
+class RankPath:
+    """Rankers for several weights of the penalty, in the order in which the weights were given.
+
+    Attributes
+    ----------
+    alphas : ndarray of shape (n_alphas,)
+        The weights.
+    dual_coef : ndarray of shape (n_alphas, n_basis)
+        Coefficients of the kernel functions.
+    objective : ndarray of shape (n_alphas,)
+        Values reached.
+    n_iter : ndarray of shape (n_alphas,)
+        Iterations.
+    estimator : object
+        The ranker that made them; it evaluates the kernel.
+    """
+
+    alphas: np.ndarray
+    dual_coef: np.ndarray
+    objective: np.ndarray
+    n_iter: np.ndarray
+    estimator: object
+
+    def scores(self, X):
+        """Scores by every ranker, as an array of shape (n_alphas, n_samples); larger is rarer or higher."""
+        return self.estimator._scores(self.estimator._validated(X), self.dual_coef.T).T
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What all weights of the penalty share."""
+
+    K: object
+    T: np.ndarray | None
+    loss: PairLoss
+    levels: np.ndarray
+    weights: np.ndarray
+
+
+class KernelRanker(BaseEstimator):
+    """What ranking a class and ranking levels share: basis, kernel block, solvers."""
+
+    def _validated(self, X):
+        return validate_data(
+            self,
+            X,
+            reset=False,
+            accept_sparse="csr" if takes_sparse(self.kernel) else False,
+            dtype=(np.float64, np.float32),
+        )
+
+    def _check_parameters(self):
+        owner = type(self).__name__
+        check_kernel(self.kernel, owner)
+        check_number("alpha", self.alpha, owner, strictly=True)
+        one_of("loss", self.loss, ("hinge", "logistic"), owner)
+        check_number("eps", self.eps, owner, strictly=True)
+        check_number("push", self.push, owner, at_least=1.0)
+        check_number("false_positive_range", self.false_positive_range, owner, strictly=True)
+        if self.false_positive_range > 1.0:
+            raise ParameterError(
+                f"false_positive_range of {owner} must be a share in (0, 1]; got {self.false_positive_range!r}."
+            )
+        one_of("penalty", self.penalty, ("l2", "l1"), owner)
+        one_of("solver", self.solver, ("trust-region", "stochastic"), owner)
+        one_of("landmarks", self.landmarks, ("cholesky", "kmeans", "random"), owner)
+        one_of("overflow", self.overflow, ("recompute", "disk"), owner)
+        check_number("tol", self.tol, owner, strictly=True)
+        check_number("memory_budget", self.memory_budget, owner)
+        optional_count("max_iter", self.max_iter, owner)
+        optional_count("n_passes", self.n_passes, owner)
+        optional_count("block_size", self.block_size, owner)
+        if isinstance(self.gamma, str):
+            one_of("gamma", self.gamma, ("mean_distance",), owner)
+        elif self.gamma is not None:
+            check_number("gamma", self.gamma, owner, strictly=True)
+        if isinstance(self.basis, str):
+            one_of("basis", self.basis, ("rare", "all", "random"), owner)
+        if self.penalty == "l1" and self.solver == "stochastic":
+            raise ParameterError(
+                f"solver='stochastic' of {owner} is for penalty='l2'; use solver='trust-region' with 'l1'."
+            )
+
+    def _check_square(self, X):
+        if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
+            raise ParameterError(
+                f"{type(self).__name__} with kernel='precomputed' needs the square matrix of kernel values between all "
+                f"points; X has shape {X.shape}."
+            )
+
+    # Kernel
+
+    def _kernel(self, X, Y):
+        if self.kernel == "precomputed":
+            block = X[:, Y]
+            return block.toarray() if sp.issparse(block) else block
+        return evaluate(
+            X, Y, self.kernel, gamma=self.gamma_, degree=self.degree, coef0=self.coef0, kernel_params=self.kernel_params
+        )
+
+    def _resolved_gamma(self, X, weights):
+        """1 over the mean squared distance of two points, which is twice the sum of the variances."""
+        if not isinstance(self.gamma, str):
+            return self.gamma
+        if self.kernel == "precomputed":
+            return None
+        mean = np.asarray((weights @ X) / weights.sum()).ravel()
+        squares = X.multiply(X) if sp.issparse(X) else X.astype(np.float64) ** 2
+        variance = np.asarray((weights @ squares) / weights.sum()).ravel() - mean**2
+        spread = 2.0 * float(np.maximum(variance, 0.0).sum())
+        return 1.0 / spread if spread > 1e-300 else 1.0
+
+    def _basis(self, X, rare, used, rng):
+        """Indices of the basis points, or None and points that are no rows of X."""
+        m, owner = X.shape[0], type(self).__name__
+        if isinstance(self.basis, str):
+            if self.basis == "rare":
+                return rare, None
+            return used if self.basis == "all" else np.sort(rng.choice(used, len(rare), replace=False)), None
+        if isinstance(self.basis, Integral) and not isinstance(self.basis, bool) and self.basis >= 1:
+            return self._landmarks(X, rare, used, min(int(self.basis), len(used)), rng)
+        indices = np.asarray(self.basis)
+        whole = indices.ndim == 1 and len(indices) and all(isinstance(i, Integral) for i in indices.tolist())
+        if not whole or indices.min() < 0 or indices.max() >= m:
+            raise ParameterError(
+                f"basis of {owner} must be 'rare', 'all', 'random', a number of kernel functions >= 1 or an array of "
+                f"row numbers from 0 to {m - 1}; got {self.basis!r}."
+            )
+        return indices, None
+
+    def _landmarks(self, X, rare, used, n, rng):
+        """n points: rare ones first; what is missing, or which of the rare, by the chosen way."""
+        pool = rare if n < len(rare) else np.setdiff1d(used, rare)
+        first = rare[:0] if n < len(rare) else rare
+        wanted = n - len(first)
+        if wanted == 0:
+            return rare, None
+        if self.landmarks == "random":
+            return np.sort(np.append(first, rng.choice(pool, wanted, replace=False))), None
+        if self.landmarks == "kmeans" and self.kernel != "precomputed":
+            seed = int(rng.integers(2**31))
+            centres = KMeans(wanted, n_init=1, random_state=seed).fit(X[pool]).cluster_centers_.astype(X.dtype)
+            kept = X[first].toarray() if sp.issparse(X) else X[first]
+            return None, np.vstack([kept, centres])
+        # The worst represented of some candidates, one after the other.
+        some = np.sort(rng.choice(pool, min(len(pool), max(2000, 10 * wanted)), replace=False))
+        candidates = np.append(first, some)
+        points = candidates if self.kernel == "precomputed" else X[candidates]
+
+        def column(i):
+            if self.kernel == "precomputed":
+                return np.asarray(self._kernel(X[candidates], candidates[[i]]), dtype=np.float64).ravel()
+            return np.asarray(self._kernel(points, points[[i]]), dtype=np.float64).ravel()
+
+        diagonal = self._diagonal(X, candidates)
+        chosen = pivoted_cholesky(diagonal, column, n, np.arange(len(first)))
+        return candidates[chosen], None
+
+    def _diagonal(self, X, index):
+        if self.kernel == "precomputed":
+            return np.asarray([X[i, i] for i in index], dtype=np.float64)
+        if self.kernel in ("rbf", "laplacian", "cosine", "wave", "chi2"):
+            return np.ones(len(index))
+        return np.concatenate(
+            [np.diagonal(self._kernel(X[part], X[part])) for part in np.array_split(index, -(-len(index) // 64))]
+        ).astype(np.float64)
+
+    def _block(self, X, points):
+        return lambda rows: self._kernel(X[rows], points)
+
+    # Fitting
+
+    def _task(self, X, levels, rare, weights, rng):
+        """Choose the basis and evaluate the kernel."""
+        self.gamma_ = self._resolved_gamma(X, weights)
+        used = np.flatnonzero(weights)
+        self.basis_, centres = self._basis(X, rare, used, rng)
+        if self.kernel == "precomputed":
+            points = self.basis_
+            K_RR = self._kernel(X[self.basis_], self.basis_)
+        else:
+            points = X[self.basis_] if centres is None else centres
+            K_RR = self._kernel(points, points)
+        self.basis_points_ = points
+        K_RR = np.asarray(K_RR, dtype=np.float64)
+        loss = PairLoss(
+            Pairs.of(levels, weights),
+            eps=None if self.loss == "logistic" else float(self.eps),
+            push=float(self.push),
+            false_positive_range=float(self.false_positive_range),
+        )
+        T = None if self.penalty == "l1" else whitening(0.5 * (K_RR + K_RR.T))
+        K = None
+        if self.solver != "stochastic":
+            K, self.storage_ = kernel_rows(
+                (X.shape[0], len(K_RR)), self._block(X, points), budget=self.memory_budget, overflow=self.overflow
+            )
+        return _Task(K, T, loss, levels, weights)
+
+    def _solve(self, task, alpha, start):
+        """One ranker; `start` is the one before, for a warm start."""
+        show = progress_bar("ranking", self.verbose)
+        limit = self.max_iter or 100
+        common = {"tol": self.tol, "callback": None if show is None else lambda i, *_: show(i + 1, limit)}
+        if self.penalty == "l1":
+            beta = None if start is None else start.beta
+            return rank_sparsely(task.K, task.loss, alpha, start=beta, max_iter=50 * limit, **common)
+        w = None if start is None else start.w
+        loss, common["max_iter"] = task.loss, limit
+        if loss.false_positive_range < 1.0 and start is None:
+            # Who stands highest has to be known before only they can count.
+            everyone = PairLoss(loss.pairs, loss.eps, loss.push)
+            w = rank(task.K, task.T, everyone, alpha, tol=1e-4).w
+        return rank(task.K, task.T, loss, alpha, start=w, **common)
+
+    def _solve_in_blocks(self, X, task, rng):
+        """Passes over the most frequent level in blocks; the others, which are few, are in every block."""
+        levels, weights = task.levels, task.weights
+        counts = np.bincount(levels, weights=(weights > 0.0).astype(float))
+        frequent = int(np.argmax(counts))
+        few = np.flatnonzero((levels != frequent) & (weights > 0.0))
+        many = np.flatnonzero((levels == frequent) & (weights > 0.0))
+        kernel = self._block(X, self.basis_points_)
+        K_few = np.asarray(kernel(few), dtype=np.float64)
+        size = self.block_size or max(1000, len(few))
+        n_blocks, passes = -(-len(many) // size), self.n_passes or 5
+        show = progress_bar("blocks", self.verbose)
+
+        def blocks():
+            for part in np.array_split(rng.permutation(many), n_blocks):
+                rows = np.append(few, part)
+                K = np.vstack([K_few, np.asarray(kernel(part), dtype=np.float64)])
+                loss = PairLoss(
+                    Pairs.of(levels[rows], weights[rows]), task.loss.eps, task.loss.push, task.loss.false_positive_range
+                )
+                yield DenseRows(K), loss
+
+        callback = None if show is None else lambda count, *_: show(count, passes * n_blocks)
+        w = rank_in_blocks(blocks, task.T, float(self.alpha), passes=passes, callback=callback)
+        return task.T @ w, w, passes * n_blocks
+
+    def _fit_ranker(self, X, levels, rare, weights):
+        """Coefficients and scores of the training points."""
+        rng = np.random.default_rng(draw_seed(self.random_state))
+        task = self._task(X, levels, rare, weights, rng)
+        if self.solver == "stochastic":
+            beta, w, n_iter = self._solve_in_blocks(X, task, rng)
+            self.storage_ = "blocks"
+            scores = self._scores(X, beta)
+            self.objective_ = task.loss.at(scores).value + 0.5 * self.alpha * float(w @ w)
+            self.n_iter_ = n_iter
+        else:
+            found = self._solve(task, float(self.alpha), None)
+            # With a false-positive range the value has kinks, at which the method stops rightly.
+            if not found.converged and self.false_positive_range == 1.0:
+                warnings.warn(
+                    f"{type(self).__name__} was stopped after {found.n_iter} iterations; {found.objective:.6g} "
+                    f"may still fall by about {found.decrement:.2g}. Raise max_iter or tol, or alpha.",
+                    ConvergenceWarning,
+                    stacklevel=3,
+                )
+            beta, scores = found.beta, task.K @ found.beta
+            self.objective_, self.n_iter_ = found.objective, found.n_iter
+        self.dual_coef_ = beta[None]
+        return scores
+
+    def _path(self, X, levels, rare, weights, alphas):
+        alphas = np.asarray(alphas, dtype=np.float64).ravel()
+        if not len(alphas) or not np.all(np.isfinite(alphas)) or alphas.min() <= 0.0:
+            raise ParameterError(
+                f"alphas of {type(self).__name__} must be finite numbers > 0, at least one; got {alphas}."
+            )
+        if self.solver == "stochastic":
+            raise ParameterError(f"alpha_path of {type(self).__name__} needs solver='trust-region'.")
+        task = self._task(X, levels, rare, weights, np.random.default_rng(draw_seed(self.random_state)))
+        found, before = {}, None
+        for i in np.argsort(-alphas):
+            found[i] = before = self._solve(task, float(alphas[i]), before)
+        rows = [found[i] for i in range(len(alphas))]
+        return RankPath(
+            alphas,
+            np.stack([row.beta for row in rows]),
+            np.array([row.objective for row in rows]),
+            np.array([row.n_iter for row in rows]),
+            self,
+        )
+
+    def _scores(self, X, beta):
+        """Kernel expansion, block by block."""
+        scores = np.empty((X.shape[0], *np.shape(beta)[1:]))
+        step = max(1, (1 << 22) // max(1, len(beta)))
+        for first in range(0, X.shape[0], step):
+            part = slice(first, first + step)
+            scores[part] = self._kernel(X[part], self.basis_points_) @ beta
+        return scores
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = takes_sparse(self.kernel)
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.target_tags.required = True
+        return tags
