@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table as Grid
 
@@ -79,6 +80,9 @@ def _run(console, table, mode, data, out, jobs):
             )
     except MissingDataError as error:
         console.print(f"[yellow]{table.id}: data not to be had.[/yellow] {error}", highlight=False)
+        return
+    except ImportError as error:
+        console.print(f"[yellow]{table.id}: not run.[/yellow] {escape(str(error))}", highlight=False)
         return
     page = write_results(table, mode, results, verdicts, out)
     grid = Grid(title=f"{table.id}: {table.title}", title_justify="left")

@@ -16,6 +16,7 @@ import scipy.linalg as sl
 
 from rarefy.core.pair_loss import PairLoss
 from rarefy.core.rows import Array, Rows
+from rarefy.core.threads import threads_for
 from rarefy.core.trust_region import Minimum, trust_region
 
 
@@ -34,7 +35,8 @@ class Ranker:
 
 def whitening(K_RR: Array) -> Array:
     """T with T T^T the pseudo-inverse of K_RR; directions at rounding error are left out."""
-    eigenvalues, Q = sl.eigh(K_RR)
+    with threads_for(len(K_RR)):
+        eigenvalues, Q = sl.eigh(K_RR)
     kept = eigenvalues > len(K_RR) * np.finfo(np.float64).eps * max(float(eigenvalues[-1]), 0.0)
     return np.asarray(Q[:, kept] / np.sqrt(eigenvalues[kept]))
 

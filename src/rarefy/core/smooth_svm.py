@@ -104,6 +104,9 @@ def _newton(
         both = sl.cho_solve(factor, np.column_stack([rest, np.ones(len(curved))]), check_finite=False)
         ahead = float((both[:, 0].sum() + target.sum()) / both[:, 1].sum())
         target[curved] = both[:, 0] - ahead * both[:, 1]
+    elif abs(float(target.sum())) > 1e-12 * float(costs.sum()):
+        # Nothing bends in b: it goes first, alone, to where the losses balance.
+        target, ahead = beta, _best_offset(scores, y, costs, smoothing)
     else:
         ahead = _best_offset(K @ target, y, costs, smoothing)
     change, shift = target - beta, ahead - b

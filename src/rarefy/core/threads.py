@@ -6,15 +6,22 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-_WORTH_IT = 512
+_WORTH_IT = 1024
+_STREAM = 1 << 22
 """Factorisations of smaller matrices gain nothing from a second BLAS thread, and when another process
-holds a core the threads wait for each other at every one of their many small steps."""
+holds a core the threads wait for each other at every one of their many small steps. Nor do products of a vector with
+a matrix of fewer entries, which is read from a cache."""
 
 
 @cache
 def _controller() -> Any:
     """Found once: looking for BLAS libraries takes milliseconds, numpy's and scipy's are loaded by now."""
     return ThreadpoolController()
+
+
+def threads_over(entries: int) -> AbstractContextManager[Any]:
+    """One BLAS thread for products of vectors with a matrix of so many entries unless they are many."""
+    return threads_for(_WORTH_IT if entries >= _STREAM else 0)
 
 
 def threads_for(k: int) -> AbstractContextManager[Any]:

@@ -150,7 +150,8 @@ class _Bounded:
         if curvature > 0.0:
             share = min(share, slope / curvature)
         short = share * slope - 0.5 * share**2 * curvature
-        stopped = np.maximum(step, least) / self.unit
+        # A distance can be lost to rounding; who is on the bound and pushed towards it stays.
+        stopped = np.divide(np.maximum(step, least), self.unit, out=np.zeros_like(step), where=self.unit > 0.0)
         curved = self.hessian_product(stopped)
         decrease = -float(self.gradient @ stopped) - 0.5 * float(stopped @ curved)
         if short > decrease:

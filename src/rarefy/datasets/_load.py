@@ -59,6 +59,60 @@ _MNIST = {
     ),
 }
 
+_RARE = {
+    name: _Source(f"rare/{name}.npz", shape, {1: rare}, where)
+    for name, shape, rare, where in (
+        ("abalone_19", (4177, 10), 32, "Abalone of the UCI repository, 19 rings against the rest"),
+        ("abalone_7", (4177, 10), 391, "Abalone of the UCI repository, 7 rings against the rest"),
+        ("coil_2000", (9822, 85), 586, "CoIL Challenge 2000 (KDD archive, UCI repository), both files"),
+        ("ecoli", (336, 7), 35, "Ecoli of the UCI repository, imU against the rest"),
+        ("libras_move", (360, 90), 24, "Libras movement of the UCI repository, class 1 against the rest"),
+        ("mammography", (11183, 6), 260, "Mammography of Woods and others (1993), microcalcifications"),
+        ("oil", (937, 49), 41, "Oil spills of Kubat, Holte and Matwin (1998)"),
+        ("page_blocks0", (5472, 10), 559, "Page blocks as in KEEL (page-blocks0), all but text against text"),
+        ("scene", (2407, 294), 177, "Scene of LIBSVM's data page, scenes with more than one label"),
+        ("sick_euthyroid", (3163, 42), 293, "Sick euthyroid of the UCI repository, nominal features as indicators"),
+        ("solar_flare_m0", (1389, 32), 68, "Solar flares of the UCI repository, any M class flare, as indicators"),
+        (
+            "thyroid_sick",
+            (3772, 52),
+            231,
+            "Thyroid disease (sick) of the UCI repository, nominal features as indicators",
+        ),
+        ("vowel0", (988, 10), 90, "Vowel as in KEEL (vowel0), the first vowel against the rest"),
+        ("yeast_me2", (1484, 8), 51, "Yeast of the UCI repository, ME2 against the rest"),
+    )
+}
+
+_ORDINAL = {
+    "car_evaluation": _Source(
+        "ordinal/car_evaluation.npz",
+        (1728, 21),
+        {0: 1210, 1: 384, 2: 69, 3: 65},
+        "Car evaluation of the UCI repository, features as indicators, levels from unacceptable (0) to very good (3)",
+    ),
+    "wine_red": _Source(
+        "ordinal/wine_red.npz",
+        (1599, 11),
+        {3: 10, 4: 53, 5: 681, 6: 638, 7: 199, 8: 18},
+        "Wine quality (red) of the UCI repository, levels from 3 to 8",
+    ),
+}
+
+_KDD_WHERE = (
+    "KDD Cup 1999 as arrays X_train, y_train, X_test, y_test: the 10 % training file and the corrected test file, "
+    "protocol, service and flag (columns 1 to 3) as numbers, y from 0 (normal) over 1 (dos), 2 (probe) and 3 (r2l) to "
+    "4 (u2r)"
+)
+_KDD = {
+    "train": _Source(
+        "large/kddcup99_10pct.npz", (494021, 41), {0: 97278, 1: 391458, 2: 4107, 3: 1126, 4: 52}, _KDD_WHERE
+    ),
+    "test": _Source("large/kddcup99_10pct.npz", (311029, 41), {}, _KDD_WHERE),
+}
+_IN_PARTS = {"mnist": _MNIST, "kddcup99_10pct": _KDD}
+_WHOLE = {**_RARE, **_ORDINAL}
+
 
 def load(name, data_dir):
     """Load a data set by name from a folder, and check that it is the right one.
@@ -66,16 +120,20 @@ def load(name, data_dir):
     Parameters
     ----------
     name : str
-        "movie_reviews", "20newsgroups", "rcv1_ccat", "mnist", or "techtc:ID1_ID2" for one set of TechTC-300 in its own
-        format.
+        Documents: "movie_reviews", "20newsgroups", "rcv1_ccat", or "techtc:ID1_ID2" for one set of TechTC-300 in its
+        own format. A rare class: "abalone_19", "abalone_7", "coil_2000", "ecoli", "libras_move", "mammography", "oil",
+        "page_blocks0", "scene", "sick_euthyroid", "solar_flare_m0", "thyroid_sick", "vowel0", "yeast_me2". Ordered
+        levels: "car_evaluation", "wine_red". In two parts, to learn from and to test with: "mnist",
+        "kddcup99_10pct".
     data_dir : path
         Folder with the files.
 
     Returns
     -------
     data : Bunch
-        `data` (CSR), `target`, `feature_names` (None where the words are not known). MNIST is dense, bytes from 0 to
-        255, and has `test_data` and `test_target` as well.
+        `data` (CSR for documents, dense otherwise), `target` (1 is the rare class), `feature_names` (None where they
+        are not known). Sets in two parts have `test_data` and `test_target` as well. Values are as in the files: not
+        scaled, MNIST's bytes from 0 to 255.
 
     Raises
     ------
@@ -90,10 +148,13 @@ def load(name, data_dir):
                 "TechTC-300 of Davidov, Gabrilovich and Markovitch (2004)",
             )
         )
-    if name == "mnist":
-        return _load_mnist(data_dir)
+    if name in _IN_PARTS:
+        return _load_parts(name, data_dir)
+    if name in _WHOLE:
+        X, y = _arrays(name, _WHOLE[name], "X", "y", data_dir)
+        return Bunch(data=X, target=y, feature_names=None)
     if name not in _TEXT:
-        known = ", ".join([*_TEXT, "mnist"])
+        known = ", ".join([*_TEXT, *_WHOLE, *_IN_PARTS])
         raise MissingDataError(f"There is no data set {name!r}; known are {known} and techtc:ID1_ID2.")
     source = _TEXT[name]
     X = sp.csr_array(sp.load_npz(_require(data_dir, f"{source.path}_X.npz", source.where)))
@@ -104,20 +165,25 @@ def load(name, data_dir):
     return Bunch(data=X.astype(np.float64), target=y, feature_names=words)
 
 
-def _load_mnist(data_dir):
-    parts = []
-    for part, source in _MNIST.items():
-        with np.load(_require(data_dir, source.path, source.where), allow_pickle=False) as arrays:
-            absent = [name for name in (f"X_{part}", f"y_{part}") if name not in arrays.files]
-            if absent:
-                raise MissingDataError(
-                    f"{source.path} in {data_dir} has no {' and no '.join(absent)}. It should hold {source.where}."
-                )
-            X, y = arrays[f"X_{part}"], arrays[f"y_{part}"]
-        _check(f"mnist ({part})", source, X, y, data_dir)
-        parts.append((X, y))
-    (X, y), (X_test, y_test) = parts
+def _load_parts(name, data_dir):
+    (X, y), (X_test, y_test) = (
+        _arrays(f"{name} ({part})", source, f"X_{part}", f"y_{part}", data_dir)
+        for part, source in _IN_PARTS[name].items()
+    )
     return Bunch(data=X, target=y, test_data=X_test, test_target=y_test, feature_names=None)
+
+
+def _arrays(name, source, rows, labels, data_dir):
+    """Two arrays of a file of arrays, checked."""
+    with np.load(_require(data_dir, source.path, source.where), allow_pickle=False) as arrays:
+        absent = [key for key in (rows, labels) if key not in arrays.files]
+        if absent:
+            raise MissingDataError(
+                f"{source.path} in {data_dir} has no {' and no '.join(absent)}. It should hold {source.where}."
+            )
+        X, y = arrays[rows], arrays[labels]
+    _check(name, source, X, y, data_dir)
+    return X, y
 
 
 def _check(name, source, X, y, data_dir):

@@ -17,6 +17,7 @@ from rarefy.core.landmarks import pivoted_cholesky
 from rarefy.core.pair_loss import PairLoss, Pairs
 from rarefy.core.ranker import rank, rank_in_blocks, rank_sparsely, whitening
 from rarefy.core.rows import DenseRows
+from rarefy.core.threads import threads_over
 from rarefy.exceptions import ParameterError
 from rarefy.kernel._blocks import kernel_rows
 from rarefy.kernel._kernels import check_kernel, evaluate, takes_sparse
@@ -230,9 +231,13 @@ class KernelRanker(BaseEstimator):
         if self.penalty == "l1":
             beta = None if start is None else start.beta
             return rank_sparsely(task.K, task.loss, alpha, start=beta, max_iter=50 * limit, **common)
-        w = None if start is None else start.w
-        loss, common["max_iter"] = task.loss, limit
-        if loss.false_positive_range < 1.0 and start is None:
+        with threads_over(task.K.shape[0] * task.K.shape[1]):
+            return self._rank(task, alpha, None if start is None else start.w, common | {"max_iter": limit})
+
+    @staticmethod
+    def _rank(task, alpha, w, common):
+        loss = task.loss
+        if loss.false_positive_range < 1.0 and w is None:
             # Who stands highest has to be known before only they can count.
             everyone = PairLoss(loss.pairs, loss.eps, loss.push)
             w = rank(task.K, task.T, everyone, alpha, tol=1e-4).w

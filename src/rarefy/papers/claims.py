@@ -3,7 +3,8 @@
 A folder below this one is a paper. Its `claims.toml` lists tables; a table names the function of the folder's
 `tables.py` that measures one cell, the grid of cells (for quick and for full runs) and the claims. A claim picks cells,
 a metric and either a number (`expected`, with a tolerance and its reason) or a comparison (`than`: other cells).
-A block of `numbers` is many claims of the first kind: the values of `names`, beside `where`, and the number expected.
+A block of `numbers` is many claims of the first kind: the values of `names`, beside `where`, and the number expected,
+with `errors = true` followed by its standard error.
 """
 
 import itertools
@@ -15,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-FOLDERS = ("svm_selection", "ridge_selection", "lp_svm")
+FOLDERS = ("svm_selection", "ridge_selection", "lp_svm", "rank_rc", "feature_selection")
 REPRODUCED, BETTER, NOT_REACHED = "reproduced", "better", "not reached"
 NO_DATA, NOT_RUN = "data not to be had", "not run"
 
@@ -34,6 +35,8 @@ class Claim:
     higher_is_better: bool = False
     comparable: bool = False
     """With `than`: the two should not differ, rather than the first be no worse."""
+    error: float | None = None
+    """The paper's standard error: two standard errors of the difference, ours included, are accepted at least."""
     data: str | None = None
     """Why the claim cannot be checked with data that can be had; None if it can."""
 
@@ -99,9 +102,12 @@ def load_tables():
     return tables
 
 
-def _numbers(what, where, names, rows, *, tolerance=0.0, share=0.0, **common):
+def _numbers(what, where, names, rows, *, tolerance=0.0, share=0.0, errors=False, **common):
     """One claim a row; the tolerance is a number or a share of what is expected, whichever is more."""
-    for *values, expected in rows:
+    for row in rows:
+        *values, expected = row[:-1] if errors else row
+        if errors:
+            common["error"] = row[-1]
         cell = where | dict(zip(names, values, strict=True))
         accepted = max(tolerance, share * expected)
         yield Claim(what.format(**cell), cell, expected=expected, tolerance=accepted, **common)
@@ -118,7 +124,8 @@ def judge(claim, results):
     sign = -1.0 if claim.higher_is_better else 1.0
     if claim.than is None:
         worse = sign * (ours - claim.expected)
-        outcome = REPRODUCED if abs(worse) <= claim.tolerance else BETTER if worse < 0 else NOT_REACHED
+        accepted = max(claim.tolerance, 0.0 if claim.error is None else 2.0 * float(np.hypot(claim.error, error)))
+        outcome = REPRODUCED if abs(worse) <= accepted else BETTER if worse < 0 else NOT_REACHED
         return Verdict(claim, outcome, ours, error, claim.expected, claim.reason)
     return _compare(claim, chosen, select(claim.than, claim.metric, results), sign)
 
