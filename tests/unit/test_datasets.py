@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from rarefy.datasets import _load, load, load_libsvm, load_techtc, make_relevant
+from rarefy.datasets import _load, load, load_libsvm, load_techtc, make_rare_gaussians, make_relevant
 from rarefy.exceptions import MissingDataError
 
 
@@ -17,6 +17,26 @@ def test_relevant_features_have_the_promised_means():
     np.testing.assert_allclose(means[20:], 0, atol=0.08)
     with pytest.raises(ValueError, match="n_relevant=7"):
         make_relevant(10, 5, 7)
+
+
+def test_rare_gaussians_stand_where_they_should():
+    X, y, (many, few) = make_rare_gaussians(
+        40_000, overlap=0.9, rare=0.25, n_features=3, scale=0.05, return_centers=True, random_state=0
+    )
+    assert (X.shape, int(y.sum()), many.shape, few.shape) == ((40_000, 3), 10_000, (15, 3), (6, 3))
+    np.testing.assert_allclose(many[0], 0.9 * few[1] + 0.1 * few[0])
+    # Standard errors: centres have a spread of about 0.6, so 0.6/sqrt(10 000) = 0.006.
+    np.testing.assert_allclose(X[y == 1].mean(axis=0), few.mean(axis=0), atol=0.03)
+    np.testing.assert_allclose(X[y == 0].mean(axis=0), many.mean(axis=0), atol=0.03)
+    nearest = np.linalg.norm(X[y == 1][:, None] - few, axis=2).min(axis=1)
+    assert np.sqrt(np.mean(nearest**2) / 3) == pytest.approx(0.05, rel=0.05)
+    again, labels = make_rare_gaussians(40_000, overlap=0.9, rare=0.25, n_features=3, scale=0.05, random_state=0)
+    np.testing.assert_array_equal(again, X)
+    np.testing.assert_array_equal(labels, y)
+    with pytest.raises(ValueError, match=r"points of both classes; got overlap=0\.75, rare=0\.001"):
+        make_rare_gaussians(100, rare=0.001)
+    with pytest.raises(ValueError, match=r"overlap=1\.5"):
+        make_rare_gaussians(100, overlap=1.5)
 
 
 def test_techtc_and_libsvm_formats(tmp_path):
@@ -77,3 +97,21 @@ def test_a_checked_data_set_comes_with_its_words(tmp_path, monkeypatch):
     found = load("small", tmp_path)
     assert list(found.feature_names) == ["a", "bc", "d"]
     assert found.data.shape == (2, 3)
+
+
+def test_sets_with_a_rare_class_and_with_levels_are_checked(tmp_path, monkeypatch):
+    with pytest.raises(MissingDataError, match=r"ecoli\.npz is missing\. It holds Ecoli of the UCI"):
+        load("ecoli", tmp_path)
+    (tmp_path / "rare").mkdir()
+    np.savez(tmp_path / "rare" / "ecoli.npz", X=np.eye(3), y=np.array([0, 1, 0]))
+    with pytest.raises(MissingDataError, match=r"ecoli has \(336, 7\) and \{1: 35\}"):
+        load("ecoli", tmp_path)
+    monkeypatch.setitem(_load._WHOLE, "ecoli", _load._Source("rare/ecoli.npz", (3, 3), {1: 1}, "cells"))
+    found = load("ecoli", tmp_path)
+    np.testing.assert_array_equal(found.data, np.eye(3))
+    np.testing.assert_array_equal(found.target, [0, 1, 0])
+    np.savez(tmp_path / "rare" / "ecoli.npz", X=np.eye(3))
+    with pytest.raises(MissingDataError, match=r"has no y\. It should hold cells"):
+        load("ecoli", tmp_path)
+    with pytest.raises(MissingDataError, match="kddcup99_10pct"):
+        load("kddcup99_10pct", tmp_path)

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg as sl
+from scipy.linalg.lapack import dpstrf as pstrf
+from scipy.linalg.lapack import dtrtri as trtri
 
 from rarefy.core.pair_loss import PairLoss
 from rarefy.core.rows import Array, Rows
@@ -34,11 +35,19 @@ class Ranker:
 
 
 def whitening(K_RR: Array) -> Array:
-    """T with T T^T the pseudo-inverse of K_RR; directions at rounding error are left out."""
-    with threads_for(len(K_RR)):
-        eigenvalues, Q = sl.eigh(K_RR)
-    kept = eigenvalues > len(K_RR) * np.finfo(np.float64).eps * max(float(eigenvalues[-1]), 0.0)
-    return np.asarray(Q[:, kept] / np.sqrt(eigenvalues[kept]))
+    """T with T^T K_RR T = I, so that K_R T spans what K_R does.
+
+    By Cholesky factorisation with pivots, K_RR = P L L^T P^T: a tenth of the work of eigenvectors. It ends where the
+    squared distance of every other function to the span is tiny: with smaller ones T would be mostly rounding errors.
+    """
+    n = len(K_RR)
+    tiny = 1e-12 * max(float(K_RR.diagonal().max(initial=0.0)), 0.0)
+    with threads_for(n):
+        L, pivots, rank, _ = pstrf(K_RR, tol=tiny, lower=1)
+        inverse, _ = trtri(L[:rank, :rank], lower=1)
+    T = np.zeros((n, rank))
+    T[pivots[:rank] - 1] = np.tril(inverse).T
+    return T
 
 
 @dataclass(frozen=True)

@@ -101,6 +101,9 @@ def trust_region(
             callback(iteration, here.value, model)
         if not model > 0.0 or (done and model <= tol * (1e-3 + abs(here.value))):
             return Minimum(x, here.value, here.gradient, max(model, 0.0), iteration, products, "optimal")
+        if model <= 1e-15 * (1e-3 + abs(here.value)) and size < radius:
+            # The products ran out, but what is left to gain no longer shows in the value.
+            return Minimum(x, here.value, here.gradient, model, iteration, products, "optimal")
         there = at(x + step)
         ratio = (here.value - there.value - bend) / model
         if ratio < 0.25:

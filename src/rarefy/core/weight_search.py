@@ -43,6 +43,8 @@ FAINT = 0.01
 """Weights below this share of the largest count as zero, as in the thesis."""
 _GONE = 1e-6
 """Weights below this share of the largest are set to zero on the way."""
+_UNSEEN = 1e-12
+"""Where squared distances are below this, all points look the same to the kernel, and all weights are gone."""
 _FIRST_RADIUS = 0.3
 """Of the first region, relative to the weights: far away the model knows nothing."""
 _SHARP = 0.05
@@ -104,11 +106,12 @@ def present(z: Array) -> Index:
     return np.flatnonzero(z > FAINT * z.max(initial=0.0))
 
 
-def _spread(values: Array, features: Index, d: int) -> Array:
+def _spread(problem: Problem, values: Array, features: Index) -> Array:
     """Weights of all features, those that are all but gone being zero."""
-    z = np.zeros(d)
+    z = np.zeros(problem.X.shape[1])
     z[features] = values
-    return np.where(z > _GONE * z.max(initial=0.0), z, 0.0)
+    seen = float(problem.X[:, features].var(axis=0) @ values**2) > _UNSEEN
+    return np.where(seen & (z > _GONE * z.max(initial=0.0)), z, 0.0)
 
 
 def alternate(
@@ -166,12 +169,13 @@ def _weight_half(problem: Problem, z: Array, B: Array, b: Array, margin: Margin,
     nu = np.ones(B.shape[1])
     if margin == "functional":  # machines of norm 1, and the margin that gives them their scores back
         norms = np.einsum("sc,sc->c", B, kernel.matrix(z[alive])[index] @ B)
-        nu = np.sqrt(np.maximum(norms, np.finfo(float).tiny))
+        rounding = np.finfo(float).eps * np.abs(B).sum(axis=0) ** 2 + np.finfo(float).tiny
+        nu = np.sqrt(np.maximum(norms, rounding))
     at = weight_step(kernel, problem.machines, index, B / nu, b / nu, margin=margin)
     x = z[alive] if margin == "fixed" else np.concatenate([z[alive], nu])
     radius = _FIRST_RADIUS * float(np.sqrt(z.sum()))
     best = trust_region(at, x, lower=np.zeros(len(x)), radius=radius, tol=1e-3 * tol, max_iter=inner, max_products=30)
-    return _spread(best.x[: len(alive)], alive, len(z))
+    return _spread(problem, best.x[: len(alive)], alive)
 
 
 def together(
@@ -206,7 +210,7 @@ def together(
         )
         B, b, found = split(best.x, n, q)
         flat = history[-1] - best.value <= 1e-2 * tol * abs(best.value)
-        z, done = _spread(found, alive, len(z)), flat or best.status != "iteration limit"
+        z, done = _spread(problem, found, alive), flat or best.status != "iteration limit"
         n_iter += max(best.n_iter, 1)
         history.append(best.value)
         if callback is not None:
@@ -247,7 +251,7 @@ def reduced(
             at, z[alive], lower=np.zeros(len(alive)), radius=radius, tol=1e-3 * tol, max_iter=10, max_products=30
         )
         flat = bool(history) and history[-1] - best.value <= 1e-2 * tol * abs(best.value)
-        z, done = _spread(best.x, alive, len(z)), flat or best.status != "iteration limit"
+        z, done = _spread(problem, best.x, alive), flat or best.status != "iteration limit"
         n_iter += max(best.n_iter, 1)
         history.append(best.value)
         if callback is not None:
@@ -354,7 +358,7 @@ def screened(problem: Problem, z: Array, search: Search, size: int, *, rounds: i
         part = search(problem.among(field), begin)
         if best is not None and part.objective >= best.objective:
             break
-        best = replace(part, z=_spread(part.z, field, len(z)))
+        best = replace(part, z=_spread(problem, part.z, field))
         keep = present(best.z)
         typical = float(np.median(best.z[keep])) if len(keep) else float(z.max())
         gain = -problem.slopes(best.z, best.B, best.b) * typical - problem.machines.mu
