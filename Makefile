@@ -37,6 +37,7 @@ bench: $(BENCH_STAMP)
 	$(BENCH_BIN)/python benchmarks/bench_relief.py
 	$(BENCH_BIN)/python benchmarks/bench_lp.py
 	$(BENCH_BIN)/python benchmarks/bench_rank.py
+	$(BENCH_BIN)/python benchmarks/bench_features.py
 
 $(BENCH_STAMP): pyproject.toml
 	test -x $(BENCH_BIN)/python || $(PYTHON) -m venv .venv-bench
