@@ -84,6 +84,27 @@ def growth(rows, rares):
     return {"runs": runs, "power": float(slope)}
 
 
+def draw(result, path):
+    """Seconds of the fits against rows and against rare rows, beside lines of slope one."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 3.2), layout="constrained")
+    runs = result["runs"]
+    fewest, rows = min(run["rare"] for run in runs), runs[1]["m"]
+    for axes, name, kept in zip(
+        figure.subplots(1, 2),
+        ("m", "rare"),
+        ([r for r in runs if r["rare"] == fewest], [r for r in runs if r["m"] == rows]),
+        strict=True,
+    ):
+        x, seconds = np.array([r[name] for r in kept]), np.array([r["seconds"] for r in kept])
+        axes.loglog(x, seconds, "o-", label="measured")
+        axes.loglog(x, seconds[0] * x / x[0], "--", color="grey", label="slope 1")
+        axes.set(xlabel="rows" if name == "m" else "rare rows", ylabel="seconds")
+        axes.legend()
+    figure.savefig(path)
+
+
 def share_of_bandwidth(m=200_000, rare=1000):
     """A product with the kernel block and one with its transpose, against a plain sum over the same array."""
     K = np.random.default_rng(0).random((m, rare))
@@ -172,6 +193,7 @@ def main():
             results[task] = in_its_own_process(task)
             print(f"  largest resident size {results[task]['GB']:.2f} GB", flush=True)
     RESULTS.mkdir(exist_ok=True)
+    draw(results["growth"], RESULTS / "rank_growth.svg")
     (RESULTS / "rank.json").write_text(json.dumps(results, indent=1))
 
 

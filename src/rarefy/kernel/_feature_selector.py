@@ -263,7 +263,7 @@ class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
             The larger, the more of the class.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "feature_weights_")
         X = self._dense(validate_data(self, X, reset=False, accept_sparse="csr", dtype=(np.float64, np.float32)))
         alive = np.flatnonzero(self.feature_weights_ > 0.0)
         kernel = FeatureKernel(X[:, alive], self.support_vectors_, self._profile())
@@ -408,7 +408,7 @@ class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
         return self
 
     def _get_support_mask(self):
-        check_is_fitted(self)
+        check_is_fitted(self, "feature_weights_")
         return self.support_
 
     def __sklearn_tags__(self):

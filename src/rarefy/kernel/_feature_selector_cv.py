@@ -146,7 +146,7 @@ class KernelFeatureSelectorCV(KernelFeatureSelector):
         path : MuPath
             The machines.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "feature_weights_")
         return self._inner(self.C_, 0.0).mu_path(X, y, mus, sample_weight)
 
     def _inner(self, C, mu):
@@ -155,6 +155,10 @@ class KernelFeatureSelectorCV(KernelFeatureSelector):
 
     def _grid(self, name, values, default):
         values = default if values is None else np.asarray(values, dtype=np.float64).ravel()
-        if not len(values) or not np.all(np.isfinite(values)) or values.min() < 0.0:
-            raise ParameterError(f"{name} of {type(self).__name__} must be finite numbers >= 0, at least one.")
+        positive = name == "Cs"
+        if not len(values) or not np.all(np.isfinite(values)) or values.min() < 0.0 or (positive and not values.min()):
+            sign = ">" if positive else ">="
+            raise ParameterError(
+                f"{name} of {type(self).__name__} must be finite numbers {sign} 0, at least one; got {values}."
+            )
         return values

@@ -1,0 +1,149 @@
+"""The trust region: bounds, negative curvature, and its limits."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize, nnls
+
+from rarefy.core.trust_region import trust_region
+
+
+def function(value, gradient, hessian, seen=None):
+    """A function for `trust_region` from plain ones; `seen` collects the places it was asked at."""
+
+    class Here:
+        def __init__(self, x):
+            self.x, self.value, self.gradient = x, value(x), gradient(x)
+            if seen is not None:
+                seen.append(x)
+
+        def hessian_product(self, v):
+            return hessian(self.x) @ v
+
+    return Here
+
+
+def quadratic(A, c, seen=None):
+    return function(lambda x: 0.5 * x @ A @ x - c @ x, lambda x: A @ x - c, lambda x: A, seen)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_non_negative_least_squares(seed):
+    rng = np.random.default_rng(seed)
+    M, r = rng.standard_normal((20, 8)), rng.standard_normal(20)
+    seen = []
+    at = quadratic(M.T @ M, M.T @ r, seen)
+    found = trust_region(at, np.ones(8), lower=np.zeros(8), radius=1.0, tol=1e-13, max_iter=300)
+    assert np.min(seen) > 0.0, "no place is on the bound or beyond it"
+    expected = nnls(M, r)[0]
+    assert found.status == "optimal"
+    np.testing.assert_allclose(found.x, expected, atol=1e-4)
+    assert found.value <= at(expected).value + 1e-9
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_convex_quadratics_with_bounds_on_some_variables(seed):
+    rng = np.random.default_rng(100 + seed)
+    n = 10
+    M = rng.standard_normal((n, n))
+    A, c = M @ M.T + 0.1 * np.eye(n), 3.0 * rng.standard_normal(n)
+    lower = np.where(rng.random(n) < 0.6, rng.standard_normal(n), -np.inf)
+    start = np.where(np.isfinite(lower), lower + 1.0, 0.0)
+    found = trust_region(quadratic(A, c), start, lower=lower, radius=1.0, tol=1e-14, max_iter=500)
+    bounds = [(low if np.isfinite(low) else None, None) for low in lower]
+    at = quadratic(A, c)
+    expected = minimize(
+        lambda x: at(x).value,
+        start,
+        jac=lambda x: at(x).gradient,
+        bounds=bounds,
+        options={"ftol": 1e-15, "gtol": 1e-10},
+    )
+    np.testing.assert_allclose(found.x, expected.x, atol=1e-4)
+    assert found.value <= expected.fun + 1e-8 * (1 + abs(expected.fun))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_places_stay_strictly_within_bounds_without_convexity(seed):
+    rng = np.random.default_rng(seed)
+    n = 6
+    M = rng.standard_normal((n, n))
+    A, c, seen = M + M.T, rng.standard_normal(n), []
+
+    def value(x):
+        return 0.5 * x @ A @ x - c @ x + 0.25 * np.sum(x**4)
+
+    at = function(value, lambda x: A @ x - c + x**3, lambda x: A + 3 * np.diag(x**2), seen)
+    found = trust_region(at, np.full(n, 0.5), lower=np.zeros(n), radius=0.3, tol=1e-12, max_iter=300)
+    assert np.min(seen) > 0.0
+    assert found.status == "optimal"
+    g, at_bound = A @ found.x - c + found.x**3, found.x < 1e-4
+    assert np.all(np.abs(g[~at_bound]) < 1e-3)
+    assert np.all(g[at_bound] > -1e-3)
+    inside = ~at_bound
+    H = (A + 3 * np.diag(found.x**2))[np.ix_(inside, inside)]
+    assert not inside.any() or np.linalg.eigvalsh(H)[0] > -1e-3
+    values = [value(x) for x in seen]
+    assert found.value == min(values), "the best place is the one returned"
+
+
+def saddle(x):
+    """(s)^2 - 3 s t + t^2 with s = x1 + x2 - 2, t = x3 - 1, and quartics that bound it below."""
+    s, t = x[0] + x[1] - 2.0, x[2] - 1.0
+    return s**2 - 3 * s * t + t**2 + 0.1 * (s**4 + t**4) + 0.5 * (x[0] - x[1]) ** 2
+
+
+def saddle_gradient(x):
+    s, t = x[0] + x[1] - 2.0, x[2] - 1.0
+    in_s, in_t = 2 * s - 3 * t + 0.4 * s**3, 2 * t - 3 * s + 0.4 * t**3
+    return np.array([in_s + (x[0] - x[1]), in_s - (x[0] - x[1]), in_t])
+
+
+def saddle_hessian(x):
+    s, t = x[0] + x[1] - 2.0, x[2] - 1.0
+    ss, tt = 2 + 1.2 * s**2, 2 + 1.2 * t**2
+    return np.array([[ss + 1, ss - 1, -3.0], [ss - 1, ss + 1, -3.0], [-3.0, -3.0, tt]])
+
+
+@pytest.mark.parametrize("lower", [None, np.full(3, -10.0), np.array([0.0, -np.inf, 0.0])])
+def test_a_saddle_is_left(lower):
+    """The thesis's example of where taking turns stays: (1, 1, 1) is stationary, and best in either group alone."""
+    centre = np.ones(3)
+    np.testing.assert_allclose(saddle_gradient(centre), 0.0)
+    assert np.linalg.eigvalsh(saddle_hessian(centre))[0] < 0.0 < np.linalg.eigvalsh(saddle_hessian(centre)[:2, :2])[0]
+    at = function(saddle, saddle_gradient, saddle_hessian)
+    start = centre + 1e-6 * np.array([1.0, 2.0, 1.0])
+    found = trust_region(at, start, lower=lower, radius=0.5, tol=1e-13, max_iter=300)
+    assert found.status == "optimal"
+    assert found.value < -0.1 < saddle(centre)
+    assert np.abs(saddle_gradient(found.x)[found.x > 1e-3]).max() < 1e-4
+
+
+def test_where_the_model_falls_for_ever_a_step_goes_to_the_border():
+    seen = []
+    at = function(lambda x: -0.5 * x @ x, lambda x: -x, lambda x: -np.eye(2), seen)
+    trust_region(at, np.array([1e-3, 0.0]), radius=0.7, max_iter=1)
+    assert np.linalg.norm(seen[1] - seen[0]) == pytest.approx(0.7)
+
+
+def test_what_is_not_finished_is_said():
+    rng = np.random.default_rng(0)
+    M = rng.standard_normal((8, 8))
+    at = quadratic(M @ M.T + 0.01 * np.eye(8), rng.standard_normal(8))
+    calls = []
+    found = trust_region(
+        at,
+        np.ones(8),
+        lower=np.zeros(8),
+        radius=1e-3,
+        max_iter=3,
+        callback=lambda iteration, value, promised: calls.append((iteration, value, promised)),
+    )
+    assert found.status == "iteration limit"
+    assert found.n_iter == 3
+    assert [c[0] for c in calls] == [0, 1, 2]
+    assert calls[0][1] > calls[1][1] > calls[2][1]
+
+
+def test_a_function_that_does_not_keep_its_promise_stalls():
+    at = function(lambda x: float(np.abs(x).sum()), lambda x: -1e10 * np.ones(2), lambda x: np.eye(2))
+    assert trust_region(at, np.zeros(2), radius=1.0).status == "stalled"
