@@ -16,7 +16,7 @@ from rarefy.core.trust_region import Minimum
 from rarefy.core.weight_search import (
     Problem,
     Solution,
-    _promise,
+    _promising,
     _weight_half,
     present,
     reduced,
@@ -326,7 +326,7 @@ def test_screening_starts_with_the_most_promising_and_brings_in_what_it_missed(m
     X = np.random.default_rng(0).standard_normal((100, 400))
     y = X[:, 70] + X[:, 130] > 0
     problem = Problem(X, Machines(np.where(y, 1.0, -1.0)[:, None], np.ones(100), 8.0, 0.5))
-    assert set(np.argsort(-_promise(problem, np.ones(400)))[:2]) == {70, 130}
+    assert set(_promising(problem, np.ones(400), 4)[:2]) == {70, 130}
     fields = []
 
     def search(part, z):
@@ -336,9 +336,19 @@ def test_screening_starts_with_the_most_promising_and_brings_in_what_it_missed(m
     screened(problem, np.full(400, 0.05), search, 30)
     assert fields[0].shape == (100, 30)
     assert all(np.any(np.all(X[:, k] == fields[0].T, axis=1)) for k in (70, 130))
-    monkeypatch.setattr("rarefy.core.weight_search._promise", lambda problem, z: np.arange(400.0))  # the last ones
+    last = np.arange(370, 400)
+    monkeypatch.setattr("rarefy.core.weight_search._promising", lambda problem, z, size: last)
     model = KernelFeatureSelector(1.0, 8.0, screening=30, init="scaled", tol=1e-2).fit(X, y)
     assert set(np.argsort(model.ranking_)[:2]) == {70, 130}
+
+
+def test_screening_looks_at_columns_alone_and_beside_the_others():
+    X = np.random.default_rng(0).standard_normal((150, 300))
+    y = X[:, 100] ** 2 + 0.5 * X[:, 200] > 0.8
+    problem = Problem(X, Machines(np.where(y, 1.0, -1.0)[:, None], np.ones(150), 1.0, 0.5))
+    field = _promising(problem, np.ones(300), 20)
+    assert len(set(field)) == 20
+    assert {100, 200} <= set(field)
 
 
 def test_screening_of_all_columns_is_none():

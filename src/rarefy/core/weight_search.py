@@ -49,6 +49,8 @@ _FIRST_RADIUS = 0.3
 """Of the first region, relative to the weights: far away the model knows nothing."""
 _SHARP = 0.05
 """Smoothing of the hinge that `descend` takes for none."""
+_GLANCE = 300
+"""Points by which features are looked at one by one."""
 _DENSE = 200
 """Weights up to which a Hessian is formed to find its smallest eigenvalue."""
 
@@ -351,7 +353,7 @@ def screened(problem: Problem, z: Array, search: Search, size: int, *, rounds: i
     by the derivative in its square. As long as that is more than its price and the objective falls, the most promising
     features are brought in.
     """
-    field = np.argsort(-_promise(problem, z), kind="stable")[:size]
+    field = _promising(problem, z, size)
     best: Solution | None = None
     begin = z[field]
     for _ in range(rounds):
@@ -373,12 +375,26 @@ def screened(problem: Problem, z: Array, search: Search, size: int, *, rounds: i
     return best
 
 
-def _promise(problem: Problem, z: Array) -> Array:
-    """How much a feature matters, up or down, at weights so small that the kernel sees all points."""
+def _promising(problem: Problem, z: Array, size: int) -> Index:
+    """So many features that may matter: half because they do beside all others, half because they do alone.
+
+    Beside the others: the slope at weights so small that the kernel sees all points. Alone: how well a kernel of that
+    feature only agrees with the labels, which sees what is not monotonic as well.
+    """
     spread = float(problem.X.var(axis=0) @ z**2) or 1.0
-    z = z / np.sqrt(2.0 * spread)
-    B, b, _ = problem.solve_machines(z)
-    return np.abs(problem.slopes(z, B, b)) * z
+    small = z / np.sqrt(2.0 * spread)
+    B, b, _ = problem.solve_machines(small)
+    beside = np.abs(problem.slopes(small, B, b)) * small
+    rows = np.random.default_rng(0).permutation(len(problem.X))[:_GLANCE]
+    X, Y = problem.X[rows], problem.machines.Y[rows]
+    Y = Y - Y.mean(axis=0)
+    wanted = Y @ Y.T
+    width = np.maximum(X.std(axis=0), np.finfo(float).tiny)
+    alone = np.array([float(np.vdot(wanted, np.exp(-((x[:, None] - x) ** 2)))) for x in (X / width).T])
+    alone[z == 0.0] = -np.inf
+    first = np.argsort(-beside, kind="stable")[: size - size // 2]
+    others = np.argsort(-alone, kind="stable")
+    return np.concatenate([first, others[~np.isin(others, first)][: size // 2]])
 
 
 def smallest_curvature(problem: Problem, solution: Solution) -> float:
