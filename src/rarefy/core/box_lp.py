@@ -52,7 +52,7 @@ _PATIENCE = 20
 """Iterations within which the barrier has to fall tenfold; very short steps count five times."""
 _WARM = 1e-2
 """Barrier at which to start near another solution, relative to the scale of the costs."""
-_CORRECTORS = (0, 2)
+_CORRECTORS = (1, 2)
 """Gondzio's centrality correctors with few and with many equations: each costs two products and saves about a tenth
 of the Gram matrices, which with few equations are cheap."""
 _MANY_EQUATIONS = 256
