@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-FOLDERS = ("svm_selection", "ridge_selection", "lp_svm", "rank_rc")
+FOLDERS = ("svm_selection", "ridge_selection", "lp_svm", "rank_rc", "feature_selection")
 REPRODUCED, BETTER, NOT_REACHED = "reproduced", "better", "not reached"
 NO_DATA, NOT_RUN = "data not to be had", "not run"
 
