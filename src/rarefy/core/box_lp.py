@@ -45,7 +45,7 @@ _EARLY = 5
 with fewer, the others are soon wrong about their bound."""
 _MISPLACED = 2.0
 """Settled variables at the wrong bound are worth this many gaps: then all that were settled last come back."""
-_ROUGH = 1e-2
+_ROUGH = 1e-3
 _LARGE = 1e7
 """Relative gap, and products of entries, above which Gram matrices are formed in single precision."""
 _PATIENCE = 20
