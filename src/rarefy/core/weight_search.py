@@ -48,7 +48,7 @@ _UNSEEN = 1e-12
 _FIRST_RADIUS = 0.3
 """Of the first region, relative to the weights: far away the model knows nothing."""
 _SHARP = 0.05
-"""Smoothing of the hinge that `descend` takes for none."""
+"""Smoothing of the hinge in `descend`, whose authors have none: the Newton steps need some, and this is little."""
 _GLANCE = 300
 """Points by which features are looked at one by one."""
 _DENSE = 200
@@ -270,7 +270,8 @@ def descend(
     Parameters
     ----------
     problem, z, callback
-        As in `alternate`; the price of weights is that of their squares, and the hinge is not smoothed.
+        As in `alternate`; but the price of a weight is that of its square, and the hinge is smoothed ten times less
+        than usual, whatever `problem` says.
     tol : float
         Relative decrease at which to stop.
     max_iter : int

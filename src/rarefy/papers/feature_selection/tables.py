@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import mutual_info_classif
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, PredefinedSplit, StratifiedKFold, train_test_split
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -298,9 +299,7 @@ def _eliminated(X, y, search, folds):
     while len(left):
         machine = SVC(**best).fit(X[:, left], y)
         vectors, coefficients = machine.support_vectors_, machine.dual_coef_[0]
-        squares = np.sum(vectors**2, axis=1)
-        distances = np.maximum(squares[:, None] + squares - 2.0 * vectors @ vectors.T, 0.0)
-        weighted = np.exp(-best["gamma"] * distances) * np.outer(coefficients, coefficients)
+        weighted = rbf_kernel(vectors, gamma=best["gamma"]) * np.outer(coefficients, coefficients)
         without = [np.sum(weighted * np.exp(best["gamma"] * (x[:, None] - x) ** 2)) for x in vectors.T]
         change = np.abs(weighted.sum() - np.array(without))
         leave = np.argsort(change, kind="stable")[: len(left) // 10 if len(left) > 64 else 1]
