@@ -63,100 +63,99 @@ class MuPath:
 class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
     """A kernel support vector machine that learns which features matter.
 
-        Feature k gets a weight z_k >= 0 inside the kernel, ``exp(-sum_k z_k^2 (x_k - x'_k)^2)``, and the weights are
-        learned together with the machine: ``1/2 ||f||^2 + C sum of smoothed hinge losses + mu sum_k z_k`` is minimised, so
-        that most weights become zero. It finds features that say nothing alone and much together, and answers what a
-        machine with a Gaussian kernel cannot: which columns it looks at. Standardise the features first.
+    Feature k gets a weight z_k >= 0 inside the kernel, ``exp(-sum_k z_k^2 (x_k - x'_k)^2)``, and the weights are
+    learned together with the machine: ``1/2 ||f||^2 + C sum of smoothed hinge losses + mu sum_k z_k`` is minimised, so
+    that most weights become zero. It finds features that say nothing alone and much together, and answers what a
+    machine with a Gaussian kernel cannot: which columns it looks at. Standardise the features first.
 
-        The problem is not convex and a weight of zero stays zero, so where one starts matters: `n_starts` starts that vote
-        find better solutions than one.
+    The problem is not convex and a weight of zero stays zero, so where one starts matters: `n_starts` starts that vote
+    find better solutions than one.
 
-        Parameters
-        ----------
-        C : float, default=1.0
-            Weight of the losses.
-        mu : float, default=0.01
-            Price of a weight; the larger, the fewer features.
-        method : {"ao2", "ao1", "ao", "full", "reduced", "gmkl"}, default="ao2"
-            How to search. "ao" solves for the machine and for the weights in turn; "ao1" lets the search for weights move
-            the margin as well; "ao2" lets it maximise the functional margin; "full" moves everything together; "reduced"
-            moves the weights, with the machine solved anew at every place; "gmkl" is the gradient method of Varma and
-            Babu, in which `mu` is the price of the squared weights.
-        polish : bool, default=True
-            Whether "ao", "ao1", "ao2" and "full" end with "reduced", which converges fast where they are slow.
-        init : {"ones", "scaled"} or array-like of shape (n_features,), default="ones"
-            Weights to start from. With "scaled" all are equal and the mean squared distance of two points is 1.
-        n_starts : int, default=1
-            Searches from shaken starts, in rounds: features that few of them find are dropped for the next round.
-        kernel : {"rbf", "poly"}, default="rbf"
-            The Gaussian, or ``(sum_k z_k^2 x_k x'_k + coef0) ** degree``.
-        degree, coef0 : int and float
-            Of the polynomial kernel.
-        screening : int or None, default=None
-            Work on so many features at a time, and bring in others while that lowers the objective. None means all.
-        eps : float, default=0.5
-            Half the length of the curved piece of the smoothed hinge.
-        tol : float, default=1e-3
-            Accepted relative change of a weight.
-        max_iter : int or None, default=None
-            Rounds of "ao", "ao1", "ao2" (None: 30), steps of "full" and "reduced" (300) and "gmkl" (100).
-        random_state : int, RandomState instance or None, default=None
-            Seed of the shaken starts.
-        verbose : int, default=0
-            Whether to show progress.
+    Parameters
+    ----------
+    C : float, default=1.0
+        Weight of the losses.
+    mu : float, default=0.01
+        Price of a weight; the larger, the fewer features.
+    method : {"ao2", "ao1", "ao", "full", "reduced", "gmkl"}, default="ao2"
+        How to search. "ao" solves for the machine and for the weights in turn; "ao1" lets the search for weights move
+        the margin as well; "ao2" lets it maximise the functional margin; "full" moves everything together; "reduced"
+        moves the weights, with the machine solved anew at every place; "gmkl" is the gradient method of Varma and
+        Babu, in which `mu` is the price of the squared weights.
+    polish : bool, default=True
+        Whether "ao", "ao1", "ao2" and "full" end with "reduced", which converges fast where they are slow.
+    init : {"ones", "scaled"} or array-like of shape (n_features,), default="ones"
+        Weights to start from. With "scaled" all are equal and the mean squared distance of two points is 1.
+    n_starts : int, default=1
+        Searches from shaken starts, in rounds: features that few of them find are dropped for the next round.
+    kernel : {"rbf", "poly"}, default="rbf"
+        The Gaussian, or ``(sum_k z_k^2 x_k x'_k + coef0) ** degree``.
+    degree, coef0 : int and float
+        Of the polynomial kernel.
+    screening : int or None, default=None
+        Work on so many features at a time, and bring in others while that lowers the objective. None means all.
+    eps : float, default=0.5
+        Half the length of the curved piece of the smoothed hinge.
+    tol : float, default=1e-3
+        Accepted relative change of a weight.
+    max_iter : int or None, default=None
+        Rounds of "ao", "ao1", "ao2" (None: 30), steps of "full" and "reduced" (300) and "gmkl" (100).
+    random_state : int, RandomState instance or None, default=None
+        Seed of the shaken starts.
+    verbose : int, default=0
+        Whether to show progress.
 
-        Attributes
-        ----------
-        feature_weights_ : ndarray of shape (n_features_in_,)
-            The weights z.
-        support_ : ndarray of shape (n_features_in_,)
-            Mask of the selected features: those whose weight is more than a hundredth of the largest.
-        ranking_ : ndarray of shape (n_features_in_,)
-            1 for the largest weight, 2 for the next; equal weights have equal ranks.
-        curvature_ : float
-            Smallest eigenvalue of the Hessian in the selected weights, the machine following them: negative at a saddle
-            point, not negative at a minimiser. nan for "gmkl", whose objective is another one.
-        objective_ : float
-            What was reached.
-        history_ : ndarray
-            The objective after every round.
-        n_iter_ : int
-            Rounds or steps.
-        dual_coef_ : ndarray of shape (n_machines, n_support_vectors)
-            Coefficients of the kernel functions.
-        intercept_ : ndarray of shape (n_machines,)
-            Intercepts.
-        support_vectors_ : ndarray of shape (n_support_vectors, n_selected)
-            The points of the kernel functions, in the features that have a weight.
-        classes_ : ndarray of shape (n_classes,)
-            The class labels; more than two get one machine each, against the others, with the same weights.
-        n_features_in_ : int
-            Number of features seen during `fit`.
-        feature_names_in_ : ndarray of shape (n_features_in_,)
-            Names of the features, when X has names that are all strings.
+    Attributes
+    ----------
+    feature_weights_ : ndarray of shape (n_features_in_,)
+        The weights z.
+    support_ : ndarray of shape (n_features_in_,)
+        Mask of the selected features: those whose weight is more than a hundredth of the largest.
+    ranking_ : ndarray of shape (n_features_in_,)
+        1 for the largest weight, 2 for the next; equal weights have equal ranks.
+    curvature_ : float
+        Smallest eigenvalue of the Hessian in the selected weights, the machine following them: negative at a saddle
+        point, not negative at a minimiser. nan for "gmkl", whose objective is another one.
+    objective_ : float
+        What was reached.
+    history_ : ndarray
+        The objective after every round.
+    n_iter_ : int
+        Rounds or steps.
+    dual_coef_ : ndarray of shape (n_machines, n_support_vectors)
+        Coefficients of the kernel functions.
+    intercept_ : ndarray of shape (n_machines,)
+        Intercepts.
+    support_vectors_ : ndarray of shape (n_support_vectors, n_selected)
+        The points of the kernel functions, in the features that have a weight.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels; more than two get one machine each, against the others, with the same weights.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, when X has names that are all strings.
 
-        See Also
-        --------
-        KernelFeatureSelectorCV : Chooses C and mu.
+    See Also
+    --------
+    KernelFeatureSelectorCV : Chooses C and mu.
 
-        References
-        ----------
-        [Tayal2014], [VarmaBabu2009]
+    References
+    ----------
+    [Tayal2014], [VarmaBabu2009]
 
-        Examples
-        --------
-        No single column tells the two classes apart, two of them together do:
+    Examples
+    --------
+    No single column tells the two classes apart, two of them together do:
 
-        >>> import numpy as np
-    from scipy.stats import rankdata
-        >>> from rarefy.kernel import KernelFeatureSelector
-        >>> X = np.random.default_rng(0).standard_normal((120, 8))
-        >>> y = np.where(X[:, 2] * X[:, 5] > 0, "same", "different")
-        >>> model = KernelFeatureSelector(C=1.0, mu=1.0).fit(X, y)
-        >>> model.get_support(indices=True)
-        array([2, 5])
-        >>> bool(model.score(X, y) > 0.95)
-        True
+    >>> import numpy as np
+    >>> from rarefy.kernel import KernelFeatureSelector
+    >>> X = np.random.default_rng(0).standard_normal((120, 8))
+    >>> y = np.where(X[:, 2] * X[:, 5] > 0, "same", "different")
+    >>> model = KernelFeatureSelector(C=1.0, mu=1.0).fit(X, y)
+    >>> model.get_support(indices=True)
+    array([2, 5])
+    >>> bool(model.score(X, y) > 0.95)
+    True
     """
 
     def __init__(
