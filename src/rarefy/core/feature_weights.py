@@ -121,6 +121,15 @@ class Machines:
         C = self.costs[:, None]
         return float(self.costs @ value.sum(axis=1)), C * self.Y * first, C * second
 
+    def solve(self, K: Array, start: tuple[Array, Array] | None = None) -> tuple[Array, Array, float]:
+        """The best coefficients and offsets for a kernel matrix, and their value without the price of weights."""
+        B, b, value = np.zeros(self.Y.shape), np.zeros(self.Y.shape[1]), 0.0
+        for c, y in enumerate(self.Y.T):
+            begin = None if start is None else (start[0][:, c], float(start[1][c]))
+            found = smooth_svm(K, y, self.costs, smoothing=self.smoothing, start=begin)
+            B[:, c], b[c], value = found.beta, found.b, value + found.objective
+        return B, b, value
+
 
 def weight_step(
     kernel: FeatureKernel,
@@ -259,13 +268,9 @@ class ReducedPoint:
     def __init__(self, kernel: FeatureKernel, machines: Machines, z: Array, start: tuple[Array, Array] | None) -> None:
         A = kernel.distances(z)
         K = kernel.profile(A)
-        n, q = machines.Y.shape
         self.machines, self.z = machines, z
-        self.B, self.b, self.value = np.zeros((n, q)), np.zeros(q), machines.mu * float(z.sum())
-        for c, y in enumerate(machines.Y.T):
-            begin = None if start is None else (start[0][:, c], float(start[1][c]))
-            found = smooth_svm(K, y, machines.costs, smoothing=machines.smoothing, start=begin)
-            self.B[:, c], self.b[c], self.value = found.beta, found.b, self.value + found.objective
+        self.B, self.b, value = machines.solve(K, start)
+        self.value = value + machines.mu * float(z.sum())
         self.index = np.flatnonzero(np.any(self.B != 0.0, axis=1))
         square = np.ix_(self.index, self.index)
         scores = K @ self.B + self.b

@@ -15,8 +15,9 @@ works on few of very many features and brings in those that would help.
 """
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse.linalg as ssl
@@ -32,8 +33,8 @@ from rarefy.core.feature_weights import (
     whole_problem,
 )
 from rarefy.core.rows import Array, Index
-from rarefy.core.smooth_svm import smooth_svm
-from rarefy.core.trust_region import trust_region
+from rarefy.core.threads import threads_for
+from rarefy.core.trust_region import Minimum, trust_region
 
 Margin = Literal["fixed", "geometric", "functional"]
 Callback = Callable[[int, float, Array], None]
@@ -80,19 +81,18 @@ class Problem:
         """The problem in some of the features."""
         return self if len(features) == self.X.shape[1] else replace(self, X=np.ascontiguousarray(self.X[:, features]))
 
+    def threads(self) -> AbstractContextManager[Any]:
+        """One BLAS thread unless there are many points or features: the products of a search are small and many."""
+        return threads_for(max(self.X.shape))
+
     def kernel(self, centres: Index | None = None) -> FeatureKernel:
         return FeatureKernel(self.X, self.X if centres is None else self.X[centres], self.profile)
 
     def solve_machines(self, z: Array, start: tuple[Array, Array] | None = None) -> tuple[Array, Array, float]:
         """Coefficients and offsets for these weights, and the value of the whole objective."""
         alive = np.flatnonzero(z > 0.0)
-        K, m = self.among(alive).kernel().matrix(z[alive]), self.machines
-        B, b, value = np.zeros(m.Y.shape), np.zeros(m.Y.shape[1]), m.mu * float(z.sum())
-        for c, y in enumerate(m.Y.T):
-            begin = None if start is None else (start[0][:, c], float(start[1][c]))
-            found = smooth_svm(K, y, m.costs, smoothing=m.smoothing, start=begin)
-            B[:, c], b[c], value = found.beta, found.b, value + found.objective
-        return B, b, value
+        B, b, value = self.machines.solve(self.among(alive).kernel().matrix(z[alive]), start)
+        return B, b, value + self.machines.mu * float(z.sum())
 
     def slopes(self, z: Array, B: Array, b: Array) -> Array:
         """The derivative of the objective in the squares of all weights, without their price."""
@@ -196,29 +196,46 @@ def together(
     """
     n, q = problem.machines.Y.shape
     B, b, value = problem.solve_machines(z)
-    history, n_iter, done = [value], 0, False
+    machines = [(B, b)]
+
+    def stretch(kernel: FeatureKernel, z: Array, radius: float) -> tuple[Minimum, Array]:
+        x = np.concatenate([machines[0][0].ravel(), machines[0][1], z])
+        lower = np.where(np.arange(len(x)) < n * q + q, -np.inf, 0.0)
+        at = whole_problem(kernel, problem.machines)
+        best = trust_region(at, x, lower=lower, radius=radius, tol=1e-2 * tol**2, max_iter=25, max_products=100)
+        B, b, found = split(best.x, n, q)
+        machines[:] = [(B, b)]
+        return best, found
+
+    z, history, n_iter, done = _in_stretches(problem, z, stretch, [value], tol, max_iter, callback)
+    B, b, value = problem.solve_machines(z, machines[0])
+    return Solution(z, B, b, value, (*history, value), n_iter, done)
+
+
+def _in_stretches(
+    problem: Problem,
+    z: Array,
+    stretch: Callable[[FeatureKernel, Array, float], tuple[Minimum, Array]],
+    history: list[float],
+    tol: float,
+    max_iter: int,
+    callback: Callback | None,
+) -> tuple[Array, list[float], int, bool]:
+    """A few steps at a time, features without weight being left out in between.
+
+    It ends where a stretch ends by itself or gains less than a hundredth of tol, relative to the objective.
+    """
+    n_iter, done = 0, False
     while n_iter < max_iter and not done and z.any():
         alive = np.flatnonzero(z > 0.0)
-        x = np.concatenate([B.ravel(), b, z[alive]])
-        lower = np.where(np.arange(len(x)) < n * q + q, -np.inf, 0.0)
-        best = trust_region(
-            whole_problem(problem.among(alive).kernel(), problem.machines),
-            x,
-            lower=lower,
-            radius=_FIRST_RADIUS * float(np.sqrt(z.sum())),
-            tol=1e-2 * tol**2,
-            max_iter=25,
-            max_products=100,
-        )
-        B, b, found = split(best.x, n, q)
-        flat = history[-1] - best.value <= 1e-2 * tol * abs(best.value)
+        best, found = stretch(problem.among(alive).kernel(), z[alive], _FIRST_RADIUS * float(np.sqrt(z.sum())))
+        flat = bool(history) and history[-1] - best.value <= 1e-2 * tol * abs(best.value)
         z, done = _spread(problem, found, alive), flat or best.status != "iteration limit"
         n_iter += max(best.n_iter, 1)
-        history.append(best.value)
+        history = [*history, best.value]
         if callback is not None:
             callback(n_iter, best.value, z)
-    B, b, value = problem.solve_machines(z, (B, b))
-    return Solution(z, B, b, value, (*history, value), n_iter, done or not z.any())
+    return z, history, n_iter, done or not z.any()
 
 
 def reduced(
@@ -236,30 +253,21 @@ def reduced(
     max_iter : int
         Steps; every ten of them, features without weight are left out.
     """
-    machines: list[tuple[Array, Array]] = []
-    history: list[float] = []
-    n_iter, done = 0, False
-    while n_iter < max_iter and not done and z.any():
-        alive = np.flatnonzero(z > 0.0)
-        kernel = problem.among(alive).kernel()
+    machines: list[tuple[Array, Array]] = []  # of the last place, to start from at the next
 
-        def at(x: Array, kernel: FeatureKernel = kernel) -> ReducedPoint:
+    def stretch(kernel: FeatureKernel, z: Array, radius: float) -> tuple[Minimum, Array]:
+        def at(x: Array) -> ReducedPoint:
             point = ReducedPoint(kernel, problem.machines, x, machines[0] if machines else None)
             machines[:] = [(point.B, point.b)]
             return point
 
-        radius = _FIRST_RADIUS * float(np.sqrt(z.sum()))
-        best = trust_region(
-            at, z[alive], lower=np.zeros(len(alive)), radius=radius, tol=1e-3 * tol, max_iter=10, max_products=30
-        )
-        flat = bool(history) and history[-1] - best.value <= 1e-2 * tol * abs(best.value)
-        z, done = _spread(problem, best.x, alive), flat or best.status != "iteration limit"
-        n_iter += max(best.n_iter, 1)
-        history.append(best.value)
-        if callback is not None:
-            callback(n_iter, best.value, z)
+        lower = np.zeros(len(z))
+        best = trust_region(at, z, lower=lower, radius=radius, tol=1e-3 * tol, max_iter=10, max_products=30)
+        return best, best.x
+
+    z, history, n_iter, done = _in_stretches(problem, z, stretch, [], tol, max_iter, callback)
     B, b, value = problem.solve_machines(z, machines[0] if machines else None)
-    return Solution(z, B, b, value, (*history, value), n_iter, done or not z.any())
+    return Solution(z, B, b, value, (*history, value), n_iter, done)
 
 
 def descend(

@@ -385,9 +385,10 @@ class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
         def with_starts(problem, z):
             return vote(problem, z, search, starts, rng)
 
-        if self.screening is not None and self.screening < np.count_nonzero(z) and not once:
-            return screened(problem, z, with_starts, int(self.screening))
-        return with_starts(problem, z)
+        with problem.threads():
+            if self.screening is not None and self.screening < np.count_nonzero(z) and not once:
+                return screened(problem, z, with_starts, int(self.screening))
+            return with_starts(problem, z)
 
     def _store(self, problem, classes, found):
         if not found.converged:
@@ -405,7 +406,8 @@ class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
         centres = np.flatnonzero(np.any(found.B != 0.0, axis=1))
         self.dual_coef_, self.intercept_ = found.B[centres].T.copy(), found.b.copy()
         self.support_vectors_ = problem.X[np.ix_(centres, np.flatnonzero(found.z > 0.0))]
-        self.curvature_ = np.nan if self.method == "gmkl" else smallest_curvature(problem, found)
+        with problem.threads():
+            self.curvature_ = np.nan if self.method == "gmkl" else smallest_curvature(problem, found)
         return self
 
     def _get_support_mask(self):
