@@ -35,10 +35,12 @@ def small(tmp_path, monkeypatch):
     (tmp_path / "uci").mkdir()
     X, y = product_of_two(150, 6, 0)
     np.savez(tmp_path / "uci" / "sonar.npz", X=X.astype(np.float32), y=y)
+    monkeypatch.setitem(_load._WHOLE, "sonar", _load._Source("uci/sonar.npz", (150, 6), {}, "test"))
     arrays = {}
     for part, n, seed in (("train", 150, 1), ("test", 80, 2)):
         X, y = product_of_two(n, 6, seed)
         arrays |= {f"X_{part}": X, f"y_{part}": y}
+        monkeypatch.setitem(_load._MADELON, part, _load._Source("uci/madelon.npz", (n, 6), {}, "test"))
     np.savez(tmp_path / "uci" / "madelon.npz", **arrays)
     rng, arrays = np.random.default_rng(0), {}
     for part, n in (("train", 120), ("test", 60)):

@@ -110,8 +110,26 @@ _KDD = {
     ),
     "test": _Source("large/kddcup99_10pct.npz", (311029, 41), {}, _KDD_WHERE),
 }
-_IN_PARTS = {"mnist": _MNIST, "kddcup99_10pct": _KDD}
-_WHOLE = {**_RARE, **_ORDINAL}
+_UCI = {
+    name: _Source(f"uci/{name}.npz", shape, {0: zeros, 1: ones}, f"{title} of the UCI repository, arrays X and y")
+    for name, title, shape, zeros, ones in (
+        ("sonar", "Connectionist bench (sonar)", (208, 60), 97, 111),
+        ("ionosphere", "Ionosphere", (351, 34), 126, 225),
+        ("saheart", "South African heart disease", (462, 9), 302, 160),
+        ("wdbc", "Breast cancer Wisconsin (diagnostic)", (569, 30), 357, 212),
+        ("australian", "Statlog (Australian credit approval)", (690, 14), 383, 307),
+        ("german_numeric24", "Statlog (German credit data), 24 numbers a row,", (1000, 24), 700, 300),
+    )
+}
+_MADELON_WHERE = (
+    "Madelon of the NIPS 2003 challenge, arrays X_train, y_train and, of its validation rows, X_test, y_test"
+)
+_MADELON = {
+    "train": _Source("uci/madelon.npz", (2000, 500), {0: 1000, 1: 1000}, _MADELON_WHERE),
+    "test": _Source("uci/madelon.npz", (600, 500), {0: 300, 1: 300}, _MADELON_WHERE),
+}
+_IN_PARTS = {"mnist": _MNIST, "kddcup99_10pct": _KDD, "madelon": _MADELON}
+_WHOLE = {**_RARE, **_ORDINAL, **_UCI}
 
 
 def load(name, data_dir):
@@ -123,8 +141,8 @@ def load(name, data_dir):
         Documents: "movie_reviews", "20newsgroups", "rcv1_ccat", or "techtc:ID1_ID2" for one set of TechTC-300 in its
         own format. A rare class: "abalone_19", "abalone_7", "coil_2000", "ecoli", "libras_move", "mammography", "oil",
         "page_blocks0", "scene", "sick_euthyroid", "solar_flare_m0", "thyroid_sick", "vowel0", "yeast_me2". Ordered
-        levels: "car_evaluation", "wine_red". In two parts, to learn from and to test with: "mnist",
-        "kddcup99_10pct".
+        levels: "car_evaluation", "wine_red". Two classes: "sonar", "ionosphere", "saheart", "wdbc", "australian",
+        "german_numeric24". In two parts, to learn from and to test with: "mnist", "kddcup99_10pct", "madelon".
     data_dir : path
         Folder with the files.
 

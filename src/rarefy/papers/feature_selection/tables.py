@@ -3,7 +3,6 @@
 import warnings
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -16,7 +15,6 @@ from sklearn.svm import SVC
 from rarefy.core.feature_weights import Machines
 from rarefy.core.weight_search import Problem
 from rarefy.datasets import load, make_ndcc
-from rarefy.exceptions import MissingDataError
 from rarefy.kernel import KernelFeatureSelector, KernelFeatureSelectorCV
 from rarefy.selection import ReliefSelector
 
@@ -247,15 +245,11 @@ def _parts(data, collection, split):
     if collection == "ndcc":
         X, y = make_ndcc(1400, random_state=split)
         return X[:400], y[:400], X[400:], y[400:]
-    path = Path(data or "") / "uci" / f"{collection}.npz"
-    if data is None or not path.exists():
-        raise MissingDataError(f"uci/{collection}.npz is needed: {collection} of the UCI repository, arrays X and y.")
-    with np.load(path, allow_pickle=False) as arrays:
-        if "X_test" in arrays.files:
-            order = np.random.default_rng(split).permutation(len(arrays["y_train"]))
-            X, y = arrays["X_train"][order].astype(float), arrays["y_train"][order]
-            return X, y, arrays["X_test"].astype(float), arrays["y_test"]
-        X, y = arrays["X"].astype(float), arrays["y"]
+    found = load(collection, data)
+    X, y = found.data.astype(float), found.target
+    if "test_data" in found:
+        order = np.random.default_rng(split).permutation(len(y))
+        return X[order], y[order], found.test_data.astype(float), found.test_target
     X, X_test, y, y_test = train_test_split(X, y, test_size=1 / 3, stratify=y, random_state=split)
     return X, y, X_test, y_test
 
