@@ -50,6 +50,8 @@ _LARGE = 1e7
 """Relative gap, and products of entries, above which Gram matrices are formed in single precision."""
 _PATIENCE = 20
 """Iterations within which the barrier has to fall tenfold; very short steps count five times."""
+_INSIDE = 0.1
+"""Share of its box that a variable keeps from either bound at the start."""
 _WARM = 1e-2
 """Barrier at which to start near another solution, relative to the scale of the costs."""
 _CORRECTORS = (1, 2)
@@ -406,13 +408,22 @@ class _Driver:
         self.value = 1.0
 
     def begin(self) -> _State:
-        """The middle of the box, with the y that fits the costs best: for a classifier, least squares on the labels."""
+        """The point nearest to the middle of the box at which the equations hold, moved inside the box.
+
+        The y is the one that fits the costs best. For a classifier both are least squares on the labels: x
+        is what the fit leaves of them.
+        """
         whole = self.whole
         x = np.where(self.boxed, whole.lower + 0.5 * whole.width, 0.0)
         x = np.where(whole.has_lower > whole.has_upper, np.maximum(x, whole.lower + 1.0), x)
         x = np.where(whole.has_upper > whole.has_lower, np.minimum(x, whole.upper - 1.0), x)
         x = np.where(self.movable, x, whole.lower)
+        missing = whole.rhs - whole.sums(x)
+        self.distance_at_first = self._distance(missing) + 1e-8 * (1.0 + float(np.linalg.norm(x)))
         y = self.least_squares.solve(whole.sums(whole.c + whole.curvature * x))
+        margin = np.where(self.boxed, _INSIDE * whole.width, 1.0)
+        moved = np.clip(x + whole.times(self.least_squares.solve(missing)), whole.lower + margin, whole.upper - margin)
+        x = np.where(self.movable, moved, x)
         work = np.flatnonzero(self.movable)
         p = whole.restricted(work, x)
         fit = p.times(y)
@@ -421,7 +432,6 @@ class _Driver:
         push = self.scale * np.where(np.isfinite(p.width), self.typical / p.width, 1.0)
         zl, zu = (np.maximum(reduced, 0.0) + push) * p.has_lower, (np.maximum(-reduced, 0.0) + push) * p.has_upper
         point = _Point(x[work], y, fit, zl, zu)
-        self.distance_at_first = self._distance(p.rhs - p.sums(x[work])) + 1e-8 * (1.0 + float(np.linalg.norm(x[work])))
         return _State(work, p, point, x, point.barrier(p))
 
     def begin_near(self, y: Array, barrier: float) -> _State:
