@@ -12,6 +12,8 @@ FORMS = {
     "dense": lambda A: DenseRows(A),
     "dense, column order": lambda A: DenseRows(np.asfortranarray(A)),
     "dense float32": lambda A: DenseRows(A.astype(np.float32)),
+    "dense float32, column order": lambda A: DenseRows(np.asfortranarray(A, dtype=np.float32)),
+    "dense float32, every second row": lambda A: DenseRows(np.repeat(A.astype(np.float32), 2, axis=0)[::2]),
     "csr array": lambda A: SparseRows(sp.csr_array(A)),
     "csc array": lambda A: SparseRows(sp.csc_array(A)),
     "csr matrix": lambda A: SparseRows(sp.csr_matrix(A)),
@@ -33,6 +35,7 @@ def A():
 @pytest.fixture(params=FORMS, autouse=True)
 def form(request, A, monkeypatch):
     monkeypatch.setattr(rows_module, "BLOCK_ENTRIES", 40)  # several blocks, the last one ragged
+    monkeypatch.setattr(rows_module, "WIDENED_ENTRIES", 40)
     return FORMS[request.param](A)
 
 
