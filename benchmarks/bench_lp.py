@@ -7,13 +7,13 @@ shape. Times compare only as ratios within a run. See README.md in this folder.
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 import numpy as np
+from memory import peak_gigabytes
 from scipy.optimize import linprog
 from sklearn.kernel_approximation import Nystroem
 from sklearn.pipeline import make_pipeline
@@ -193,7 +193,7 @@ def main():
             random_state=0,
             tol=1e-4,
         ).fit(X, y)
-        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6)
+        print(peak_gigabytes())
         return
     print(f"{source} digits, {n} + {n_test}")
     small = 2000 if options.quick else 10_000

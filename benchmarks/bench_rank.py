@@ -7,13 +7,13 @@ within a run. See README.md in this folder.
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 import numpy as np
+from memory import peak_gigabytes
 from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
@@ -181,7 +181,7 @@ def main():
     options = parser.parse_args()
     if options.task:
         result = TASKS[options.task]() or {}
-        print(json.dumps(result | {"GB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6}))
+        print(json.dumps(result | {"GB": peak_gigabytes()}))
         return
     results = {"survival": against_survival()}
     if options.quick:
