@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import f1_score, roc_auc_score
 from sklearn.metrics.pairwise import rbf_kernel
 
-from rarefy.core.landmarks import pivoted_cholesky
+from rarefy.core.landmarks import pivoted_cholesky, ridge_leverage
 from rarefy.core.pair_loss import PairLoss, Pairs
 from rarefy.core.ranker import rank, rank_sparsely, whitening
 from rarefy.core.rows import DenseRows
@@ -138,7 +138,7 @@ def test_bases():
     assert set(RankRC().fit(X, y).basis_) == set(np.flatnonzero(y))
     assert len(RankRC(basis="all").fit(X, y).basis_) == 150
     assert len(RankRC(basis="random", random_state=0).fit(X, y).basis_) == 15
-    for landmarks in ("cholesky", "random"):
+    for landmarks in ("cholesky", "leverage", "random"):
         more = RankRC(basis=40, landmarks=landmarks, random_state=0).fit(X, y)
         assert set(np.flatnonzero(y)) < set(more.basis_)
         assert len(set(more.basis_)) == 40
@@ -149,6 +149,28 @@ def test_bases():
     assert centres.bound_ is None
     assert centres.basis_points_.shape == (40, 3)
     np.testing.assert_array_equal(RankRC(basis=[3, 1]).fit(X, y).basis_, [3, 1])
+
+
+def test_leverage_finds_the_points_that_nothing_else_represents():
+    rng = np.random.default_rng(0)
+    X = np.vstack(
+        [rng.standard_normal((12, 2)), 0.05 * rng.standard_normal((300, 2)) + 3.0, rng.uniform(9, 99, (8, 2))]
+    )
+    y = (np.arange(320) < 12).astype(int)
+    far = [set(RankRC(basis=22, landmarks="leverage", random_state=s).fit(X, y).basis_) for s in range(10)]
+    assert np.mean([len(basis & set(range(312, 320))) for basis in far]) > 5  # evenly it would be one in 38: 0.3
+
+
+def test_ridge_leverage_is_exact_where_the_sample_is_everything():
+    rng = np.random.default_rng(0)
+    A, weights = rng.standard_normal((30, 4)), rng.random(30)
+    diagonal = np.sum(A * A, axis=1) + 0.5  # something is outside
+    ridge = weights @ np.full(30, 0.5) / 3
+    Z = np.hstack([A, np.sqrt(0.5) * np.eye(30)])
+    M = Z.T @ (weights[:, None] * Z) * np.block([[np.ones((4, 4)), np.zeros((4, 30))], [np.zeros((30, 34))]])
+    plain = np.array([z @ np.linalg.solve(M + ridge * np.eye(34), z) for z in Z])
+    scores = ridge_leverage(A, diagonal, weights, 3)
+    np.testing.assert_allclose(scores - 1e-3 * plain.mean(), plain, rtol=1e-10)
 
 
 def test_pivoted_cholesky_takes_the_worst_represented_point():

@@ -31,3 +31,18 @@ def pivoted_cholesky(diagonal: Array, column: Callable[[int], Array], n: int, fi
         residual[i] = 0.0
         chosen.append(i)
     return np.array(chosen, dtype=np.intp)
+
+
+def ridge_leverage(D: Array, diagonal: Array, weights: Array, size: int) -> Array:
+    """Estimates of x^T (sum of all x x^T + ridge)^-1 x in feature space: how much a point adds to a subspace.
+
+    D : (m, k) coordinates of the points in the subspace of a first sample; diagonal : (m,) k(x, x). What is inside the
+    subspace is measured by the points themselves, what is outside by the ridge: its share of `size` dimensions.
+    """
+    outside = np.maximum(diagonal - np.sum(D * D, axis=1), 0.0)
+    G = (D.T * weights) @ D
+    ridge = max(float(weights @ outside) / size, 1e-12 * float(np.trace(G)), 1e-300)
+    inside = np.sum(D * np.linalg.solve(G + ridge * np.eye(len(G)), D.T).T, axis=1)
+    # A floor keeps every point eligible: the scores are estimates.
+    scores = inside + outside / ridge
+    return np.asarray(scores + 1e-3 * scores.mean() + 1e-300)

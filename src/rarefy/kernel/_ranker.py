@@ -13,7 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from rarefy._parameters import check_number, draw_seed, one_of, optional_count
 from rarefy._progress import progress_bar
-from rarefy.core.landmarks import pivoted_cholesky
+from rarefy.core.landmarks import pivoted_cholesky, ridge_leverage
 from rarefy.core.pair_loss import PairLoss, Pairs
 from rarefy.core.ranker import rank, rank_in_blocks, rank_sparsely, whitening
 from rarefy.core.rows import DenseRows
@@ -89,7 +89,7 @@ class KernelRanker(BaseEstimator):
             )
         one_of("penalty", self.penalty, ("l2", "l1"), owner)
         one_of("solver", self.solver, ("trust-region", "stochastic"), owner)
-        one_of("landmarks", self.landmarks, ("cholesky", "kmeans", "random"), owner)
+        one_of("landmarks", self.landmarks, ("cholesky", "kmeans", "leverage", "random"), owner)
         one_of("overflow", self.overflow, ("recompute", "disk"), owner)
         check_number("tol", self.tol, owner, strictly=True)
         check_number("memory_budget", self.memory_budget, owner)
@@ -168,19 +168,31 @@ class KernelRanker(BaseEstimator):
             centres = KMeans(wanted, n_init=1, random_state=seed).fit(X[pool]).cluster_centers_.astype(X.dtype)
             kept = X[first].toarray() if sp.issparse(X) else X[first]
             return None, np.vstack([kept, centres])
-        # The worst represented of some candidates, one after the other.
         some = np.sort(rng.choice(pool, min(len(pool), max(2000, 10 * wanted)), replace=False))
+        if self.landmarks == "leverage":
+            chances = self._leverage(X, first, some, wanted, rng)
+            return np.sort(np.append(first, rng.choice(some, wanted, replace=False, p=chances))), None
+        # The worst represented of some candidates, one after the other.
         candidates = np.append(first, some)
-        points = candidates if self.kernel == "precomputed" else X[candidates]
 
         def column(i):
-            if self.kernel == "precomputed":
-                return np.asarray(self._kernel(X[candidates], candidates[[i]]), dtype=np.float64).ravel()
-            return np.asarray(self._kernel(points, points[[i]]), dtype=np.float64).ravel()
+            return self._between(X, candidates, candidates[[i]]).ravel()
 
-        diagonal = self._diagonal(X, candidates)
-        chosen = pivoted_cholesky(diagonal, column, n, np.arange(len(first)))
+        chosen = pivoted_cholesky(self._diagonal(X, candidates), column, n, np.arange(len(first)))
         return candidates[chosen], None
+
+    def _leverage(self, X, first, some, wanted, rng):
+        """Chances of some points that grow with what they add to the given ones and to a first sample."""
+        pilot = np.append(first, rng.choice(some, wanted, replace=False))
+        T = whitening(self._between(X, pilot, pilot))
+        D = self._between(X, some, pilot) @ T
+        scores = ridge_leverage(D, self._diagonal(X, some), np.ones(len(some)), wanted)
+        return scores / scores.sum()
+
+    def _between(self, X, rows, others):
+        """Kernel values of some rows with others."""
+        values = self._kernel(X[rows], others if self.kernel == "precomputed" else X[others])
+        return np.asarray(values, dtype=np.float64)
 
     def _diagonal(self, X, index):
         if self.kernel == "precomputed":

@@ -44,9 +44,9 @@ class RankRC(ClassifierMixin, KernelRanker):
         Squared norm of the function, or sum of absolute coefficients, which leaves fewer kernel functions.
     solver : {"trust-region", "stochastic"}, default="trust-region"
         The second passes over the majority in blocks, and holds m_rare^2 + block_size * m_rare kernel values.
-    landmarks : {"cholesky", "kmeans", "random"}, default="cholesky"
+    landmarks : {"cholesky", "kmeans", "leverage", "random"}, default="cholesky"
         How `basis`, when it is a number, is filled up: one by one the point that is represented worst; centres of
-        clusters; at random.
+        clusters; at random, with chances that grow with what a point adds (ridge leverage scores), or equal ones.
     threshold : {"frequency", "f1"}, or dict, default="frequency"
         Where `predict` cuts the ranking: such that the share of points called rare is that of the training
         data; at the largest F1 of the training data; ``{"false_positive_rate": 0.01}``; or

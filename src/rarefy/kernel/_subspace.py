@@ -11,6 +11,7 @@ from sklearn.cluster import KMeans
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from rarefy._parameters import check_number, draw_seed, optional_count
+from rarefy.core.landmarks import ridge_leverage
 from rarefy.exceptions import DegenerateDataError, ParameterError, TruncatedRankWarning
 from rarefy.kernel._kernels import check_kernel, evaluate, takes_sparse
 
@@ -276,24 +277,14 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return indices
 
     def _leverage(self, X, size, S, rng, weights):
-        """Estimates of ridge leverage scores, as a first uniform sample tells them.
-
-        The score of a point is x^T (sum of all x x^T + ridge)^-1 x in feature space. With the sample's
-        subspace for the first inverse it splits in two: what is inside, and what is outside over the ridge.
-        """
+        """Estimates of ridge leverage scores, as a first uniform sample tells them."""
         first = np.sort(rng.choice(X.shape[0], size, replace=False, p=weights / weights.sum()))
         pilot = KernelSubspace(**(self.get_params() | {"n_components": S, "sampling": first}))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TruncatedRankWarning)
             pilot.fit(X)
         D = np.asarray(pilot.transform(X), dtype=np.float64)
-        outside = np.maximum(self._diagonal(X) - np.sum(D * D, axis=1), 0.0)
-        G = (D.T * weights) @ D
-        ridge = max(float(weights @ outside) / S, 1e-12 * float(np.trace(G)))
-        inside = np.sum(D * np.linalg.solve(G + ridge * np.eye(len(G)), D.T).T, axis=1)
-        # A floor keeps every point eligible: the scores are estimates.
-        scores = inside + outside / ridge
-        return scores + 1e-3 * scores.mean() + 1e-300
+        return ridge_leverage(D, self._diagonal(X), weights, S)
 
     def _diagonal(self, X):
         if self.kernel == "precomputed":
