@@ -6,7 +6,7 @@ from scipy.optimize import minimize
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
-from rarefy.core.smooth_svm import loss, smooth_svm
+from rarefy.core.smooth_svm import _Along, loss, smooth_svm
 
 
 def problem(seed, n=40, gamma=0.3):
@@ -126,3 +126,27 @@ def test_loss_has_the_derivatives_it_says(eps):
     np.testing.assert_allclose(((ahead[1] - behind[1]) / (2 * h))[away], second[away], atol=1e-6)
     exact = np.maximum(0.0, 1.0 - t)
     assert np.all((exact - eps <= value + 1e-12) & (value <= exact + 1e-12))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_line_search_finds_what_bisection_finds(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 40))
+    rate = rng.standard_normal(n) * (rng.random(n) < 0.8)  # some points do not move
+    short, costs = np.round(2.0 * rng.standard_normal(n), int(rng.integers(0, 3))), rng.random(n) + 0.1  # ties
+    along = _Along(short, rate, costs, float(rng.choice([0.5, 0.05])), float(rng.normal()), float(rng.random()) * 0.1)
+    begin, end = sorted(3.0 * rng.standard_normal(2))
+    level = float(rng.normal() * 0.5)
+    low, high = begin, end
+    for _ in range(80):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if along.slope(middle) <= level else (low, middle)
+    assert along.last_below(level, begin, end) == pytest.approx(low, abs=1e-9)
+    # The slope is the derivative of the losses, written out.
+    s, h = 0.3, 1e-6
+
+    def value(s):
+        t = 1.0 - (along.short - s * along.rate)
+        return along.costs @ loss(t, along.smoothing)[0] + along.linear * s + 0.5 * along.square * s**2
+
+    assert along.slope(s) == pytest.approx((value(s + h) - value(s - h)) / (2 * h), abs=1e-5)

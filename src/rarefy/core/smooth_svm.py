@@ -111,47 +111,59 @@ def _newton(
         ahead = _best_offset(K @ target, y, costs, smoothing)
     change, shift = target - beta, ahead - b
     changed = K @ change
-    line = _Line(y, costs, smoothing, scores + b, changed + shift, float(beta @ changed), float(change @ changed))
-    length = line.lowest()
+    slope, curvature = float(beta @ changed), float(change @ changed)
+    along = _Along(1.0 - y * (scores + b), y * (changed + shift), costs, smoothing, slope, curvature)
+    nothing = 1e-12 * float(costs.sum())
+    length = 1.0 if along.slope(1.0) <= nothing else along.last_below(0.0, 0.0, 1.0)
     return beta + length * change, b + length * shift, scores + length * changed, length > 0.0
 
 
 @dataclass(frozen=True)
-class _Line:
-    """The function along a direction: scores here, their change, and the slope and curvature of the quadratic part."""
+class _Along:
+    """The derivative of losses and a quadratic function along a line: piecewise linear and never decreasing.
 
-    y: Array
+    At s, point i falls short of the margin by `short_i - s rate_i`; the quadratic function has the slope
+    `linear + s square`.
+    """
+
+    short: Array
+    rate: Array
     costs: Array
     smoothing: float
-    scores: Array
-    change: Array
-    linear: float
-    square: float
+    linear: float = 0.0
+    square: float = 0.0
 
-    def slope(self, length: float) -> float:
-        first = loss(self.y * (self.scores + length * self.change), self.smoothing)[1]
-        return self.linear + length * self.square + float((self.costs * first) @ (self.y * self.change))
+    def slope(self, s: float) -> float:
+        share = np.clip((self.short - s * self.rate) / (2.0 * self.smoothing), 0.0, 1.0)
+        return self.linear + s * self.square - float((self.costs * self.rate) @ share)
 
-    def lowest(self) -> float:
-        """Where the minimum is, at most 1; by bisection, the function being convex."""
-        if self.slope(1.0) <= 1e-12 * float(self.costs.sum()):
-            return 1.0
-        low, high = 0.0, 1.0
-        for _ in range(40):
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if self.slope(middle) <= 0.0 else (low, middle)
-        return low
+    def last_below(self, level: float, begin: float, end: float) -> float:
+        """The last s between the two at which the slope is at most `level`.
+
+        Where a point comes onto its curved piece the slope bends up, where it leaves it the slope bends back: sorted,
+        these places give the slope at all of them in one pass.
+        """
+        moving = self.rate != 0.0
+        rate, short = self.rate[moving], self.short[moving]
+        ends = np.stack([short, short - 2.0 * self.smoothing]) / rate
+        enter, leave = ends.min(axis=0), ends.max(axis=0)
+        bend = self.costs[moving] * rate**2 / (2.0 * self.smoothing)
+        at, change = np.concatenate([enter, leave]), np.concatenate([bend, -bend])
+        inside = np.flatnonzero((at > begin) & (at < end))
+        inside = inside[np.argsort(at[inside])]
+        at = np.concatenate([[begin], at[inside], [end]])
+        first = self.square + float(bend @ ((enter <= begin) & (leave > begin)))
+        bends = first + np.concatenate([[0.0], np.cumsum(change[inside])])
+        slopes = self.slope(begin) + np.concatenate([[0.0], np.cumsum(bends * np.diff(at))])
+        above = np.flatnonzero(slopes > level)
+        if not len(above):
+            return end
+        k = int(above[0]) - 1
+        return begin if k < 0 else float(min(at[k] + (level - slopes[k]) / bends[k], at[k + 1]))
 
 
 def _best_offset(scores: Array, y: Array, costs: Array, smoothing: float) -> float:
     """The b with the least sum of losses; the middle where there are many."""
     reach = float(np.abs(scores).max(initial=0.0)) + 1.0 + 2.0 * smoothing
-    ends = []
-    for tilt in (-1e-9 * float(costs.sum()), 1e-9 * float(costs.sum())):
-        low, high = -reach, reach
-        for _ in range(60):
-            middle = 0.5 * (low + high)
-            slope = float(loss(y * (scores + middle), smoothing)[1] @ (costs * y))
-            low, high = (middle, high) if slope <= tilt else (low, middle)
-        ends.append(0.5 * (low + high))
-    return 0.5 * (ends[0] + ends[1])
+    along, tilt = _Along(1.0 - y * scores, y, costs, smoothing), 1e-9 * float(costs.sum())
+    return 0.5 * (along.last_below(-tilt, -reach, reach) + along.last_below(tilt, -reach, reach))
