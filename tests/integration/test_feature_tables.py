@@ -10,6 +10,7 @@ from rarefy.exceptions import MissingDataError
 from rarefy.papers import load_tables
 from rarefy.papers.claims import judge
 from rarefy.papers.feature_selection import tables
+from rarefy.papers.page import write_results
 
 NUMBERS = {
     "fs-table-1": 42,
@@ -165,3 +166,14 @@ def test_claims_name_cells_of_the_grids(name):
     assert "not run" not in {judge(claim, full).outcome for claim in table.claims}
     assert {judge(claim, quick).outcome for claim in numbers if claim.data is None} <= {"not run"}
     assert {judge(claim, full).outcome for claim in numbers if claim.data is not None} <= {"data not to be had"}
+
+
+def test_chosen_pixels_are_drawn_over_the_mean_images(small, tmp_path):
+    cell = {"pair": "3 or 8", "method": "AO-II", "split": 0, "search": "small"}
+    found = tables.pixels(small, **cell)
+    assert np.count_nonzero(found["pixel weights"]) == found["pixels"]
+    assert set(found["mean images"]) == {"mean 3", "mean 8"}
+    table = load_tables()["fs-figure-3"]
+    page = write_results(table, "quick", [(cell, found)], [], tmp_path).read_text(encoding="utf-8")
+    plain = write_results(table, "quick", [(cell, {"error": 1.0, "pixels": 9.0})], [], tmp_path)
+    assert page.count("<svg") == plain.read_text(encoding="utf-8").count("<svg") + 1

@@ -6,7 +6,7 @@ import numpy as np
 
 from rarefy.papers.claims import select
 from rarefy.papers.runner import write_json
-from rarefy.report.figures import grouped_means, mean_curves
+from rarefy.report.figures import grouped_means, marked_images, mean_curves
 from rarefy.report.html import write_html
 
 
@@ -28,7 +28,7 @@ def write_results(table, mode, results, verdicts, out):
     write_json(out / f"{table.id}.json", {"table": table.id, "mode": mode, "verdicts": summary, "cells": cells})
     page = out / f"{table.id}.html"
     layout = _layout(table, results)
-    pictures = [_picture(table, results, layout, metric) for metric in layout["numbers"]]
+    pictures = [_picture(table, results, layout, metric) for metric in layout["numbers"]] + _images(results)
     write_html(
         page,
         "table.html",
@@ -83,6 +83,18 @@ def _picture(table, results, layout, metric):
             if where.items() <= claim.where.items() and select(claim.where, metric, results)
         ]
     return mean_curves(title, "lambda" if across == "lam" else across, measured, published)
+
+
+def _images(results):
+    """Pixels chosen, over mean images, where cells report both."""
+    drawn = []
+    for cell, metrics in results:
+        if "mean images" in metrics:
+            weights = np.array(metrics["pixel weights"])
+            side = round(np.sqrt(len(weights)))
+            images = {name: np.reshape(mean, (side, side)) for name, mean in metrics["mean images"].items()}
+            drawn.append(marked_images(", ".join(f"{name} {value}" for name, value in cell.items()), images, weights))
+    return drawn
 
 
 def _values(results, row_name, row, column_names, column, metric):

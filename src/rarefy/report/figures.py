@@ -109,6 +109,26 @@ def mean_curves(title, xlabel, lines, published):
     return svg(figure)
 
 
+def marked_images(title, images, weights):
+    """Images side by side, with a square on every pixel that has a weight, the larger the larger it is.
+
+    `images` maps a caption to a square array; `weights` has a value for each pixel, in rows.
+    """
+    figure = Figure(figsize=(3.1 * len(images), 3.5), layout="constrained")
+    figure.suptitle(title, fontsize=10, color=_INK, x=0.01, ha="left")
+    marked = np.flatnonzero(weights)
+    for panel, (caption, image) in zip(np.atleast_1d(figure.subplots(1, len(images))), images.items(), strict=True):
+        side = len(image)
+        panel.imshow(image, cmap="Greys")
+        size = (190.0 / side) ** 2 * weights[marked] / max(float(np.max(weights)), 1e-300)
+        panel.scatter(
+            marked % side, marked // side, s=size, marker="s", facecolors="none", edgecolors=_ACCENT, linewidths=1.6
+        )
+        panel.set_title(caption, fontsize=9, color=_INK)
+        panel.set_axis_off()
+    return svg(figure)
+
+
 def _axes(title, xlabel, ylabel):
     figure = Figure(figsize=(8.6, 3.9), layout="constrained")
     axes = figure.add_subplot()

@@ -151,7 +151,11 @@ def pixels(data, *, pair, method, split, search):
     if method == "SVM":
         return {"error": _plain(X, y, X_test, y_test, search, folds), "pixels": float(X.shape[1])}
     model = _chosen(X, y, method, search, folds)
-    return {"error": _error(model, X_test, y_test), "pixels": float(model.support_.sum())}
+    found = {"error": _error(model, X_test, y_test), "pixels": float(model.support_.sum())}
+    if split == 0:  # one is drawn
+        means = {f"mean {digit}": np.round(X[y == digit].mean(axis=0), 3).tolist() for digit in np.unique(y)}
+        found |= {"mean images": means, "pixel weights": np.round(model.feature_weights_, 4).tolist()}
+    return found
 
 
 @dataclass(frozen=True)
@@ -255,7 +259,7 @@ def _parts(data, collection, split):
 
 
 def _digits(data, pair, split):
-    """500 images to learn from and all of the test set, two digits, every four pixels averaged, standardised."""
+    """500 images to learn from and all of the test set, two digits, every four pixels averaged."""
     found = load("mnist", data)
     digits = [int(digit) for digit in pair.split(" or ")]
     parts = []
@@ -266,7 +270,7 @@ def _digits(data, pair, split):
     (X, y), (X_test, y_test) = parts
     rows = np.random.default_rng(split).permutation(len(y))[:500]
     scale = X[rows].std()
-    return (X[rows] - X[rows].mean(axis=0)) / scale, y[rows], (X_test - X[rows].mean(axis=0)) / scale, y_test
+    return X[rows] / scale, y[rows], X_test / scale, y_test
 
 
 def _ranked(X, y, ranking, search, folds):
