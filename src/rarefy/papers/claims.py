@@ -147,9 +147,12 @@ def _compare(claim, chosen, others, sign):
     outcome = REPRODUCED if sign * difference <= claim.tolerance else NOT_REACHED
     if claim.comparable and sign * difference < -claim.tolerance:
         outcome = BETTER
-    note = f"paired difference {difference:+.3g} ± {spread:.2g} over {len(pairs)} cells; {claim.reason}"
-    if len(pairs) < 2 or abs(difference) < 2.0 * spread:
-        note += "; within two standard errors, so not settled by this run"
+    if len(pairs) == 1:
+        note = f"difference {difference:+.3g}, one cell only, so not settled by this run; {claim.reason}"
+    else:
+        note = f"paired difference {difference:+.3g} ± {spread:.2g} over {len(pairs)} cells; {claim.reason}"
+        if abs(difference) < 2.0 * spread:
+            note += "; within two standard errors, so not settled by this run"
     return Verdict(claim, outcome, ours, error, theirs, note)
 
 
