@@ -552,3 +552,24 @@ def test_progress_is_shown(capsys):
         loud = clone(quiet).set_params(method=method, verbose=1).fit(X, y)
         assert "rounds" in "".join(capsys.readouterr())
     assert loud.get_support(indices=True).tolist() == [1, 4]
+
+
+@pytest.mark.parametrize(("seed", "better"), [(0, "ones"), (3, "scaled")])
+def test_both_starts_are_tried_and_the_better_one_is_kept(seed, better):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((60, 12))
+    y = X[:, 0] * X[:, 1] + 0.3 * rng.standard_normal(60) > 0
+    options = {"Cs": [4.0], "mus": [0.05, 0.5], "cv": 3}
+    alone = {init: KernelFeatureSelectorCV(init=init, **options).fit(X, y) for init in ("ones", "scaled")}
+    best = {init: model.cv_scores_.mean(axis=2).max() for init, model in alone.items()}
+    assert max(best, key=best.get) == better
+    assert best["ones"] != best["scaled"]  # otherwise this shows nothing
+    both = KernelFeatureSelectorCV(**options).fit(X, y)
+    assert both.init_ == better
+    np.testing.assert_array_equal(both.feature_weights_, alone[both.init_].feature_weights_)
+    np.testing.assert_array_equal(both.cv_scores_, alone[both.init_].cv_scores_)
+    np.testing.assert_array_equal(
+        both.mu_path(X, y, [0.5]).feature_weights, alone[both.init_].mu_path(X, y, [0.5]).feature_weights
+    )
+    with pytest.raises(ParameterError, match=r"init of KernelFeatureSelectorCV must be .*'both'.*got 'neither'"):
+        KernelFeatureSelectorCV(init="neither").fit(X, y)

@@ -1,16 +1,17 @@
-"""Feature selection inside a kernel support vector machine, its two prices chosen on held-out points."""
+"""Feature selection inside a kernel support vector machine, its two prices and its start chosen on held-out points."""
 
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
+from rarefy._parameters import one_of
 from rarefy.exceptions import ParameterError
 from rarefy.kernel._feature_selector import KernelFeatureSelector
 
 
 class KernelFeatureSelectorCV(KernelFeatureSelector):
-    """KernelFeatureSelector with C and mu chosen by cross-validated accuracy.
+    """KernelFeatureSelector with C, mu and the start of the search chosen by cross-validated accuracy.
 
     For every C and every fold one path of prices is followed, each price from the weights of the one before. Of equal
     scores the one with the largest price wins: fewer features.
@@ -25,17 +26,22 @@ class KernelFeatureSelectorCV(KernelFeatureSelector):
         How to split; None means five stratified folds.
     n_jobs : int or None, default=None
         Paths at a time.
-    method, init, n_starts, ...
+    init : {"both", "ones", "scaled"} or array-like of shape (n_features,), default="both"
+        Where searches start, as in :class:`KernelFeatureSelector`; "both" tries "ones" and "scaled", for twice the
+        time, and keeps what does better on held-out points: neither is best for all data.
+    method, n_starts, ...
         As in :class:`KernelFeatureSelector`.
 
     Attributes
     ----------
     C_, mu_ : float
         What was chosen.
+    init_ : str or array-like
+        The start that was chosen.
     Cs_, mus_ : ndarrays
         What was tried.
     cv_scores_ : ndarray of shape (n_Cs, n_mus, n_folds)
-        Accuracy on the held-out folds.
+        Accuracy on the held-out folds, with this start.
     cv_n_features_ : ndarray of shape (n_Cs, n_mus, n_folds)
         How many features the machines of the folds selected.
 
@@ -63,7 +69,7 @@ class KernelFeatureSelectorCV(KernelFeatureSelector):
         n_jobs=None,
         method="ao2",
         polish=True,
-        init="ones",
+        init="both",
         n_starts=1,
         kernel="rbf",
         degree=3,
@@ -94,7 +100,7 @@ class KernelFeatureSelectorCV(KernelFeatureSelector):
         self.verbose = verbose
 
     def fit(self, X, y, sample_weight=None):
-        """Choose C and mu, and learn with them from all points.
+        """Choose C, mu and the start, and learn with them from all points.
 
         Parameters
         ----------
@@ -108,29 +114,28 @@ class KernelFeatureSelectorCV(KernelFeatureSelector):
         """
         Cs = self._grid("Cs", self.Cs, 4.0 ** np.arange(3))
         mus = np.sort(self._grid("mus", self.mus, 4.0 ** np.arange(-4, 2)))
-        points, labels, weights = self._inner(float(Cs[0]), float(mus[0]))._data(X, y, sample_weight)
+        inits = self._inits()
+        points, labels, weights = self._inner(float(Cs[0]), float(mus[0]), inits[0])._data(X, y, sample_weight)
         folds = list(check_cv(self.cv, labels, classifier=True).split(points, labels))
 
-        def one(C, train, test):
-            path = self._inner(C, 0.0).mu_path(points[train], labels[train], mus, weights[train])
+        def one(init, C, train, test):
+            path = self._inner(C, 0.0, init).mu_path(points[train], labels[train], mus, weights[train])
             right = path.predict(points[test]) == labels[test]
             return np.average(right, axis=1, weights=weights[test]), path.n_features
 
-        tasks = [(float(C), *fold) for C in Cs for fold in folds]
+        tasks = [(init, float(C), *fold) for init in inits for C in Cs for fold in folds]
         found = Parallel(n_jobs=self.n_jobs)(delayed(one)(*task) for task in tasks)
-        scores, counts = (
-            np.array([result[part] for result in found]).reshape(len(Cs), len(folds), len(mus)).swapaxes(1, 2)
-            for part in (0, 1)
-        )
-        mean = scores.mean(axis=2).round(12)
-        i, j = max(np.ndindex(*mean.shape), key=lambda at: (mean[at], at[1], -at[0]))
+        shape = len(inits), len(Cs), len(folds), len(mus)
+        scores, counts = (np.array(part).reshape(shape).swapaxes(2, 3) for part in zip(*found, strict=True))
+        mean = scores.mean(axis=3).round(12)
+        k, i, j = max(np.ndindex(*mean.shape), key=lambda at: (mean[at], at[2], -at[1], -at[0]))
         # Along the path up to the price, as in the folds.
-        fitted = self._inner(float(Cs[i]), 0.0).mu_path(X, y, mus[: j + 1], sample_weight).models[-1]
+        fitted = self._inner(float(Cs[i]), 0.0, inits[k]).mu_path(X, y, mus[: j + 1], sample_weight).models[-1]
         for name, value in vars(fitted).items():
             if name.endswith("_") and not name.startswith("_"):
                 setattr(self, name, value)
-        self.C_, self.mu_ = float(Cs[i]), float(mus[j])
-        self.Cs_, self.mus_, self.cv_scores_, self.cv_n_features_ = Cs, mus, scores, counts
+        self.C_, self.mu_, self.init_ = float(Cs[i]), float(mus[j]), inits[k]
+        self.Cs_, self.mus_, self.cv_scores_, self.cv_n_features_ = Cs, mus, scores[k], counts[k]
         return self
 
     def mu_path(self, X, y, mus, sample_weight=None):
@@ -147,11 +152,17 @@ class KernelFeatureSelectorCV(KernelFeatureSelector):
             The machines.
         """
         check_is_fitted(self, "feature_weights_")
-        return self._inner(self.C_, 0.0).mu_path(X, y, mus, sample_weight)
+        return self._inner(self.C_, 0.0, self.init_).mu_path(X, y, mus, sample_weight)
 
-    def _inner(self, C, mu):
-        shared = set(KernelFeatureSelector._get_param_names()) & set(self._get_param_names())
-        return KernelFeatureSelector(C, mu, **{name: getattr(self, name) for name in shared})
+    def _inner(self, C, mu, init):
+        shared = set(KernelFeatureSelector._get_param_names()) & set(self._get_param_names()) - {"init"}
+        return KernelFeatureSelector(C, mu, init=init, **{name: getattr(self, name) for name in shared})
+
+    def _inits(self):
+        if isinstance(self.init, str):
+            one_of("init", self.init, ("both", "ones", "scaled"), type(self).__name__)
+            return ("ones", "scaled") if self.init == "both" else (self.init,)
+        return (self.init,)
 
     def _grid(self, name, values, default):
         values = default if values is None else np.asarray(values, dtype=np.float64).ravel()

@@ -26,11 +26,13 @@ _COMMON = (4.0, 2.0**-7)
 
 _OPTIONS = {
     "GMKL": {"method": "gmkl"},
+    "GMKL, scaled start": {"method": "gmkl", "init": "scaled"},
     "FULL": {"method": "full", "polish": False},
     "AO": {"method": "ao", "polish": False},
     "AO-I": {"method": "ao1", "polish": False},
     "AO-II": {"method": "ao2", "polish": False},
     "AO-II, polished": {"method": "ao2"},
+    "AO-II, both starts": {"method": "ao2", "init": "both"},
     "AO-II, true start": {"method": "ao2"},
     "AO-II, 4 starts": {"method": "ao2", "n_starts": 4, "random_state": 0},
     "AO-II, 8 starts": {"method": "ao2", "n_starts": 8, "random_state": 0},
@@ -230,7 +232,8 @@ def _chosen(X, y, method, search, folds):
     tried = _SEARCHES[search]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return KernelFeatureSelectorCV(tried.set_Cs, tried.set_mus, cv=folds, **_OPTIONS[method]).fit(X, y)
+        options = {"init": "ones"} | _OPTIONS[method]
+        return KernelFeatureSelectorCV(tried.set_Cs, tried.set_mus, cv=folds, **options).fit(X, y)
 
 
 def _split(data, collection, split, n_folds):
