@@ -1,11 +1,10 @@
 """Ranking ordered levels with kernel functions of all but the most frequent one."""
 
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from rarefy.core.pair_loss import ranked_share
 from rarefy.exceptions import DegenerateDataError
-from rarefy.kernel._kernels import takes_sparse
 from rarefy.kernel._ranker import KernelRanker
 
 
@@ -163,7 +162,7 @@ class OrdinalRankRC(KernelRanker):
             The scores.
         """
         check_is_fitted(self)
-        return self._scores(self._validated(X), self.dual_coef_[0])
+        return self._scores(self._new(X), self.dual_coef_[0])
 
     def predict(self, X):
         """Levels, by cutting the ranking where the training data's frequencies are met.
@@ -208,10 +207,7 @@ class OrdinalRankRC(KernelRanker):
 
     def _data(self, X, y, sample_weight):
         self._check_parameters()
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr" if takes_sparse(self.kernel) else False, dtype=(np.float64, np.float32)
-        )
-        self._check_square(X)
+        X, y = self._seen(X, y)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         found, levels = np.unique(y, return_inverse=True)
         if len(np.unique(levels[weights > 0.0])) < 2:

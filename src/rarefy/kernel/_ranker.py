@@ -6,10 +6,8 @@ from numbers import Integral
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import validate_data
 
 from rarefy._parameters import check_number, draw_seed, one_of, optional_count
 from rarefy._progress import progress_bar
@@ -19,8 +17,9 @@ from rarefy.core.ranker import rank, rank_in_blocks, rank_sparsely, whitening
 from rarefy.core.rows import DenseRows
 from rarefy.core.threads import threads_over
 from rarefy.exceptions import ParameterError
+from rarefy.kernel._base import KernelEstimator
 from rarefy.kernel._blocks import kernel_rows
-from rarefy.kernel._kernels import check_kernel, evaluate, takes_sparse
+from rarefy.kernel._kernels import check_kernel, evaluate
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class RankPath:
 
     def scores(self, X):
         """Scores by every ranker, as an array of shape (n_alphas, n_samples); larger is rarer or higher."""
-        return self.estimator._scores(self.estimator._validated(X), self.dual_coef.T).T
+        return self.estimator._scores(self.estimator._new(X), self.dual_coef.T).T
 
 
 @dataclass(frozen=True)
@@ -63,17 +62,8 @@ class _Task:
     weights: np.ndarray
 
 
-class KernelRanker(BaseEstimator):
+class KernelRanker(KernelEstimator):
     """What ranking a class and ranking levels share: basis, kernel block, solvers."""
-
-    def _validated(self, X):
-        return validate_data(
-            self,
-            X,
-            reset=False,
-            accept_sparse="csr" if takes_sparse(self.kernel) else False,
-            dtype=(np.float64, np.float32),
-        )
 
     def _check_parameters(self):
         owner = type(self).__name__
@@ -105,13 +95,6 @@ class KernelRanker(BaseEstimator):
         if self.penalty == "l1" and self.solver == "stochastic":
             raise ParameterError(
                 f"solver='stochastic' of {owner} is for penalty='l2'; use solver='trust-region' with 'l1'."
-            )
-
-    def _check_square(self, X):
-        if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
-            raise ParameterError(
-                f"{type(self).__name__} with kernel='precomputed' needs the square matrix of kernel values between all "
-                f"points; X has shape {X.shape}."
             )
 
     # Kernel
@@ -338,7 +321,5 @@ class KernelRanker(BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = takes_sparse(self.kernel)
-        tags.input_tags.pairwise = self.kernel == "precomputed"
         tags.target_tags.required = True
         return tags

@@ -5,11 +5,10 @@ from numbers import Real
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from rarefy.exceptions import DegenerateDataError, ParameterError
 from rarefy.kernel._bounds import subset_bound
-from rarefy.kernel._kernels import takes_sparse
 from rarefy.kernel._ranker import KernelRanker
 
 
@@ -233,7 +232,7 @@ class RankRC(ClassifierMixin, KernelRanker):
             The scores.
         """
         check_is_fitted(self)
-        scores = self._scores(self._validated(X), self.dual_coef_[0]) - self.threshold_
+        scores = self._scores(self._new(X), self.dual_coef_[0]) - self.threshold_
         return scores if self.rare_class_ == self.classes_[1] else -scores
 
     def predict(self, X):
@@ -257,10 +256,7 @@ class RankRC(ClassifierMixin, KernelRanker):
         self._check_parameters()
         owner = type(self).__name__
         _check_rule(self.threshold, owner)
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr" if takes_sparse(self.kernel) else False, dtype=(np.float64, np.float32)
-        )
-        self._check_square(X)
+        X, y = self._seen(X, y)
         check_classification_targets(y)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         classes, codes = np.unique(y, return_inverse=True)

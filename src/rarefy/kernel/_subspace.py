@@ -6,21 +6,22 @@ from numbers import Integral
 import numpy as np
 import scipy.linalg as sl
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.cluster import KMeans
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from rarefy._parameters import check_number, draw_seed, optional_count
 from rarefy.core.landmarks import ridge_leverage
 from rarefy.exceptions import DegenerateDataError, ParameterError, TruncatedRankWarning
-from rarefy.kernel._kernels import check_kernel, evaluate, takes_sparse
+from rarefy.kernel._base import KernelEstimator
+from rarefy.kernel._kernels import check_kernel, evaluate
 
 _BLOCK_ENTRIES = 1 << 23
 """Entries of a block of kernel values while coordinates are computed: 64 MB."""
 _SAMPLINGS = ("uniform", "kmeans", "leverage")
 
 
-class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
     """Coordinates of points in the leading subspace of a kernel's feature space.
 
     A sample of L points spans a subspace; the S leading eigenvectors of its Gram matrix are an
@@ -134,7 +135,7 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             The fitted transformer.
         """
         self._check_parameters()
-        X = self._validated(X, reset=True)
+        X = self._seen(X)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         rng = np.random.default_rng(draw_seed(self.random_state))
         size, S = self._sizes(X.shape[0], int(np.count_nonzero(weights)))
@@ -173,7 +174,7 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             The coordinates.
         """
         check_is_fitted(self)
-        return self._coordinates(self._validated(X, reset=False))
+        return self._coordinates(self._new(X))
 
     def _coordinates(self, X):
         D = np.empty((X.shape[0], self.n_components_), dtype=self.map_.dtype)
@@ -193,21 +194,6 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return evaluate(
             X, Y, self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0, kernel_params=self.kernel_params
         )
-
-    def _validated(self, X, *, reset):
-        X = validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr" if takes_sparse(self.kernel) else False,
-            dtype=(np.float64, np.float32),
-        )
-        if self.kernel == "precomputed" and reset and X.shape[0] != X.shape[1]:
-            raise ParameterError(
-                f"{self._owner} with kernel='precomputed' needs the square matrix of kernel values "
-                f"between all points; X has shape {X.shape}."
-            )
-        return X
 
     def _check_parameters(self):
         owner = self._owner
@@ -296,9 +282,6 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = takes_sparse(self.kernel)
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        tags.input_tags.positive_only = self.kernel in ("chi2", "additive_chi2", "spline")
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

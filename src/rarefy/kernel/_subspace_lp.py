@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from rarefy._parameters import check_number, one_of, optional_count
@@ -17,7 +17,7 @@ from rarefy._progress import progress_bar
 from rarefy.core.norm_svm import direct_svm, extra_columns, norm_svm
 from rarefy.core.rows import DenseRows
 from rarefy.exceptions import DegenerateDataError, ParameterError
-from rarefy.kernel._kernels import takes_sparse
+from rarefy.kernel._base import KernelEstimator
 from rarefy.kernel._subspace import KernelSubspace
 
 
@@ -63,7 +63,7 @@ def _labels(scores, classes):
     return classes[index]
 
 
-class SubspaceLPSVC(ClassifierMixin, BaseEstimator):
+class SubspaceLPSVC(ClassifierMixin, KernelEstimator):
     """A kernel classifier trained by linear programming in an extracted subspace.
 
     Points get S coordinates in the leading subspace of the kernel's feature space
@@ -254,7 +254,7 @@ class SubspaceLPSVC(ClassifierMixin, BaseEstimator):
             The larger, the more of the class.
         """
         check_is_fitted(self)
-        X = self._validated(X)
+        X = self._new(X)
         scores = self.subspace_._coordinates(X) @ self.coef_.T + self.intercept_
         return scores.ravel() if len(self.classes_) == 2 and len(self.coef_) == 1 else scores
 
@@ -274,15 +274,6 @@ class SubspaceLPSVC(ClassifierMixin, BaseEstimator):
         scores = self.decision_function(X)
         return _labels(scores[:, None] if scores.ndim == 1 else scores, self.classes_)
 
-    def _validated(self, X):
-        return validate_data(
-            self,
-            X,
-            reset=False,
-            accept_sparse="csr" if takes_sparse(self.kernel) else False,
-            dtype=(np.float64, np.float32),
-        )
-
     def _check_parameters(self):
         owner = type(self).__name__
         check_number("alpha", self.alpha, owner)
@@ -299,13 +290,7 @@ class SubspaceLPSVC(ClassifierMixin, BaseEstimator):
         subspace = KernelSubspace(**{name: getattr(self, name) for name in _SUBSPACE})
         subspace._on_behalf_of = type(self).__name__
         subspace._check_parameters()
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            accept_sparse="csr" if takes_sparse(self.kernel) else False,
-            dtype=(np.float64, np.float32),
-        )
+        X, y = self._seen(X, y)
         check_classification_targets(y)
         classes, labels = np.unique(y, return_inverse=True)
         if len(classes) < 2:
@@ -358,13 +343,6 @@ class SubspaceLPSVC(ClassifierMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = takes_sparse(self.kernel)
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        tags.input_tags.positive_only = self.kernel in ("chi2", "additive_chi2", "spline")
-        return tags
 
 
 _SUBSPACE = (

@@ -1,0 +1,42 @@
+"""What all estimators with a `kernel` share: which input they take."""
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from rarefy.exceptions import ParameterError
+from rarefy.kernel._kernels import takes_sparse
+
+
+class KernelEstimator(BaseEstimator):
+    """Input as its kernel allows it: sparse or not, points or a square matrix of kernel values."""
+
+    @property
+    def _owner(self):
+        """The name that errors speak of."""
+        return type(self).__name__
+
+    def _seen(self, X, *y):
+        """What `fit` gets: X, or X and y."""
+        found = validate_data(self, X, *y, **self._accepted())
+        X = found[0] if y else found
+        if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
+            raise ParameterError(
+                f"{self._owner} with kernel='precomputed' needs the square matrix of kernel values between all points; "
+                f"X has shape {X.shape}."
+            )
+        return found
+
+    def _new(self, X):
+        """Points after `fit`; with a precomputed kernel, their values with all points seen in it."""
+        return validate_data(self, X, reset=False, **self._accepted())
+
+    def _accepted(self):
+        return {"accept_sparse": "csr" if takes_sparse(self.kernel) else False, "dtype": (np.float64, np.float32)}
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = takes_sparse(self.kernel)
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.positive_only = self.kernel in ("chi2", "additive_chi2", "spline")
+        return tags
