@@ -1,5 +1,7 @@
 """Sorted pairwise losses against the plain sum over all pairs and its derivatives."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -60,6 +62,43 @@ def test_value_gradient_and_hessian_equal_the_sums_over_all_pairs(problem, eps):
     assert state.value == pytest.approx(value, rel=1e-10, abs=1e-12)
     np.testing.assert_allclose(state.gradient, gradient, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(state.hessian_product(v), hessian @ v, rtol=1e-10, atol=1e-10 * np.abs(hessian).max())
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.01, 1.0, 4.0, 1e3, 1e9]), st.booleans())
+def test_the_logistic_loss_of_many_points_is_interpolated_to_the_same_digits(seed, spread, ties):
+    """Enough lower points that nodes stand for them, at least where they are close together."""
+    rng = np.random.default_rng(seed)
+    up, low = 7, 700
+    a, b = (
+        rng.standard_normal(up) * np.where(np.arange(up) < 4, spread, 1.0),
+        np.append(rng.standard_normal(low - 2), [-spread, spread]),
+    )
+    if ties:
+        a, b = np.round(a), np.round(2 * b) / 2
+    p, v = rng.random(up + low), rng.standard_normal(up + low)
+    state = PairLoss(Pairs.of((np.arange(up + low) < up).astype(int), p), eps=None).at(np.append(a, b))
+    z = np.clip(a[:, None] - b, -300.0, 300.0)  # beyond, numbers overflow in the plain formula only
+    value, first, second = loss(z, None)
+    weights = np.outer(p[:up], p[up:])
+    total, value = weights.sum(), np.where(a[:, None] - b < -300.0, b - a[:, None], value)
+    assert state.value == pytest.approx(np.sum(weights * value) / total, rel=1e-10)
+    gradient = np.append((weights * first).sum(axis=1), -(weights * first).sum(axis=0)) / total
+    np.testing.assert_allclose(state.gradient, gradient, rtol=1e-10, atol=1e-13)
+    change = weights * second * (v[:up, None] - v[up:])
+    product = np.append(change.sum(axis=1), -change.sum(axis=0)) / total
+    np.testing.assert_allclose(state.hessian_product(v), product, rtol=1e-9, atol=1e-10 * np.abs(product).max())
+
+
+def test_scores_that_are_far_apart_need_no_more_memory():
+    levels = (np.arange(2000) < 50).astype(int)
+    f = np.linspace(-1e12, 1e12, 2000)
+    tracemalloc.start()
+    state = PairLoss(Pairs.of(levels, np.ones(2000)), eps=None).at(f)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert np.isfinite(state.value)
+    assert peak < 20 * 8 * 50 * 2000
 
 
 def pushed(levels, p, f, eps, power, share):

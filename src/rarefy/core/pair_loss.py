@@ -232,14 +232,20 @@ interpolation errors are below rounding."""
 
 class _Logistic(_Block):
     def prepare(self, a: Array, b: Array) -> None:
-        self.a, self.b = a, b
-        low, high = float(b.min()), float(b.max())
-        panels = max(1, int(np.ceil(high - low)))
-        width = max((high - low) / panels, 1e-12)
+        self._interpolate(b)
+        z = a[:, None] - self.nodes
+        falling = np.where(z > 0.0, np.exp(-np.abs(z)), 1.0) / (1.0 + np.exp(-np.abs(z)))  # 1 / (1 + exp(z))
+        self.tables = (np.logaddexp(0.0, -z), -falling, falling * (1.0 - falling))
+
+    def _interpolate(self, b: Array) -> None:
+        """Nodes, and how values at the lower points follow from those at the nodes of their panel of length 1."""
+        start, self.panel = np.unique(np.floor(b), return_inverse=True)
+        if len(start) * _NODES >= len(b):  # so far apart that the points themselves are fewer
+            self.nodes, self.panel, self.basis = b, np.arange(len(b)), np.ones((len(b), 1))
+            return
         unit = np.cos(np.pi * (np.arange(_NODES) + 0.5) / _NODES)
-        self.nodes = (low + width * (np.arange(panels)[:, None] + 0.5 + 0.5 * unit)).ravel()
-        self.panel = np.clip(((b - low) / width).astype(np.intp), 0, panels - 1)
-        local = 2.0 * ((b - low) / width - self.panel) - 1.0
+        self.nodes = (start[:, None] + 0.5 + 0.5 * unit).ravel()
+        local = 2.0 * (b - start[self.panel]) - 1.0
         # Barycentric weights of the first kind: rows of the interpolation matrix, one for each lower point.
         sines = (-1.0) ** np.arange(_NODES) * np.sin(np.pi * (np.arange(_NODES) + 0.5) / _NODES)
         gaps = local[:, None] - unit
@@ -247,13 +253,11 @@ class _Logistic(_Block):
         exact = np.any(hit, axis=1, keepdims=True)
         terms = np.where(exact, hit, sines / np.where(hit, 1.0, gaps))
         self.basis = terms / terms.sum(axis=1, keepdims=True)
-        z = self.a[:, None] - self.nodes
-        falling = np.where(z > 0.0, np.exp(-np.abs(z)), 1.0) / (1.0 + np.exp(-np.abs(z)))  # 1 / (1 + exp(z))
-        self.tables = (np.logaddexp(0.0, -z), -falling, falling * (1.0 - falling))
 
     def _to_nodes(self, weights: Array) -> Array:
         """Weights of the nodes that stand for weights of the lower points."""
-        spread = np.zeros((len(self.nodes) // _NODES, _NODES))
+        width = self.basis.shape[1]
+        spread = np.zeros((len(self.nodes) // width, width))
         np.add.at(spread, self.panel, weights[:, None] * self.basis)
         return spread.ravel()
 
@@ -262,7 +266,7 @@ class _Logistic(_Block):
 
     def lower_sums(self, weights: Array, order: int, v: Array | None = None) -> Array:
         at_nodes = (weights if v is None else weights * v) @ self.tables[order]
-        return np.einsum("ij,ij->i", self.basis, at_nodes.reshape(-1, _NODES)[self.panel])
+        return np.einsum("ij,ij->i", self.basis, at_nodes.reshape(-1, self.basis.shape[1])[self.panel])
 
 
 def ranked_share(levels: Index, scores: Array, weights: Array | None = None) -> float:
