@@ -45,3 +45,12 @@ def check_number(name, value, owner, *, at_least=0.0, strictly=False):
         return
     sign = ">" if strictly else ">="
     raise ParameterError(f"{name} of {owner} must be a finite number {sign} {at_least:g}; got {value!r}.")
+
+
+def adopt(estimator, fitted):
+    """Give an estimator all that another one learned, and nothing of what it learned before itself."""
+    for name in [name for name in vars(estimator) if name.endswith("_") and not name.startswith("_")]:
+        delattr(estimator, name)
+    for name, value in vars(fitted).items():
+        if name.endswith("_") and not name.startswith("_"):
+            setattr(estimator, name, value)

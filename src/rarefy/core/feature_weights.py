@@ -25,7 +25,7 @@ import numpy as np
 import scipy.linalg as sl
 
 from rarefy.core.rows import Array, Index
-from rarefy.core.smooth_svm import loss, smooth_svm
+from rarefy.core.smooth_svm import loss, positive_factor, smooth_svm
 
 Shape = Literal["rbf", "poly"]
 
@@ -306,7 +306,7 @@ class ReducedPoint:
             curved = np.flatnonzero(self._curved[self.index, c])
             lifted = self._K[np.ix_(curved, curved)]
             lifted.flat[:: len(curved) + 1] += 2.0 * self.machines.smoothing / self.machines.costs[self.index[curved]]
-            factor = sl.cho_factor(lifted, overwrite_a=True, check_finite=False) if len(curved) else None
+            factor = positive_factor(lifted) if len(curved) else None
             ones = sl.cho_solve(factor, np.ones(len(curved)), check_finite=False) if len(curved) else np.ones(0)
             systems.append((curved, factor, ones))
         return systems

@@ -34,19 +34,21 @@ class Ranker:
     converged: bool
 
 
-def whitening(K_RR: Array) -> Array:
+def whitening(K_RR: Array, floor: float = 1e-12) -> Array:
     """T with T^T K_RR T = I, so that K_R T spans what K_R does.
 
     By Cholesky factorisation with pivots, K_RR = P L L^T P^T: a tenth of the work of eigenvectors. It ends where the
-    squared distance of every other function to the span is tiny: with smaller ones T would be mostly rounding errors.
+    squared distance of every other function to the span is tiny (`floor`, relative to the largest kernel value): with
+    smaller ones T would be mostly rounding errors.
     """
     n = len(K_RR)
-    tiny = 1e-12 * max(float(K_RR.diagonal().max(initial=0.0)), 0.0)
+    tiny = floor * max(float(K_RR.diagonal().max(initial=0.0)), 0.0)
     with threads_for(n):
         L, pivots, rank, _ = pstrf(K_RR, tol=tiny, lower=1)
-        inverse, _ = trtri(L[:rank, :rank], lower=1)
-    T = np.zeros((n, rank))
-    T[pivots[:rank] - 1] = np.tril(inverse).T
+        T = np.zeros((n, rank))
+        if rank:
+            inverse, _ = trtri(L[:rank, :rank], lower=1)
+            T[pivots[:rank] - 1] = np.tril(inverse).T
     return T
 
 

@@ -99,7 +99,7 @@ def _newton(
     lifted = K[np.ix_(curved, curved)]
     lifted.flat[:: len(curved) + 1] += 2.0 * smoothing / costs[curved]
     if len(curved):
-        factor = sl.cho_factor(lifted, overwrite_a=True, check_finite=False)
+        factor = positive_factor(lifted)
         rest = y[curved] - K[curved] @ target
         both = sl.cho_solve(factor, np.column_stack([rest, np.ones(len(curved))]), check_finite=False)
         ahead = float((both[:, 0].sum() + target.sum()) / both[:, 1].sum())
@@ -116,6 +116,19 @@ def _newton(
     nothing = 1e-12 * float(costs.sum())
     length = 1.0 if along.slope(1.0) <= nothing else along.last_below(0.0, 0.0, 1.0)
     return beta + length * change, b + length * shift, scores + length * changed, length > 0.0
+
+
+def positive_factor(M: Array) -> tuple[Array, bool]:
+    """Cholesky factor of a positive definite matrix, lifted a little where rounding has made it indefinite."""
+    largest = float(M.diagonal().max(initial=0.0))
+    for lift in (0.0, *10.0 ** np.arange(-14.0, 1.0, 2.0)):
+        lifted = M.copy()
+        lifted.flat[:: len(M) + 1] += lift * largest
+        try:
+            return sl.cho_factor(lifted, overwrite_a=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            continue
+    raise np.linalg.LinAlgError("a kernel matrix is far from positive semi-definite, or not finite")
 
 
 @dataclass(frozen=True)

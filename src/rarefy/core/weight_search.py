@@ -79,7 +79,9 @@ class Problem:
 
     def among(self, features: Index) -> "Problem":
         """The problem in some of the features."""
-        return self if len(features) == self.X.shape[1] else replace(self, X=np.ascontiguousarray(self.X[:, features]))
+        if np.array_equal(features, np.arange(self.X.shape[1])):
+            return self
+        return replace(self, X=np.ascontiguousarray(self.X[:, features]))
 
     def threads(self) -> AbstractContextManager[Any]:
         """One BLAS thread unless there are many points or features: the products of a search are small and many."""

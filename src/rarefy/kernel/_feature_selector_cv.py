@@ -5,8 +5,8 @@ from joblib import Parallel, delayed
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
-from rarefy._parameters import one_of
-from rarefy.exceptions import ParameterError
+from rarefy._parameters import adopt, one_of
+from rarefy.exceptions import DegenerateDataError, ParameterError
 from rarefy.kernel._feature_selector import KernelFeatureSelector
 
 
@@ -121,19 +121,21 @@ class KernelFeatureSelectorCV(KernelFeatureSelector):
         def one(init, C, train, test):
             path = self._inner(C, 0.0, init).mu_path(points[train], labels[train], mus, weights[train])
             right = path.predict(points[test]) == labels[test]
-            return np.average(right, axis=1, weights=weights[test]), path.n_features
+            total = weights[test].sum()
+            return right @ weights[test] / total if total > 0.0 else np.full(len(mus), np.nan), path.n_features
 
         tasks = [(init, float(C), *fold) for init in inits for C in Cs for fold in folds]
         found = Parallel(n_jobs=self.n_jobs)(delayed(one)(*task) for task in tasks)
         shape = len(inits), len(Cs), len(folds), len(mus)
         scores, counts = (np.array(part).reshape(shape).swapaxes(2, 3) for part in zip(*found, strict=True))
-        mean = scores.mean(axis=3).round(12)
+        usable = np.isfinite(scores).all(axis=(0, 1, 2))
+        if not usable.any():
+            raise DegenerateDataError(f"{type(self).__name__} found no fold with points that count to check with.")
+        mean = scores[..., usable].mean(axis=3).round(12)
         k, i, j = max(np.ndindex(*mean.shape), key=lambda at: (mean[at], at[2], -at[1], -at[0]))
         # Along the path up to the price, as in the folds.
         fitted = self._inner(float(Cs[i]), 0.0, inits[k]).mu_path(X, y, mus[: j + 1], sample_weight).models[-1]
-        for name, value in vars(fitted).items():
-            if name.endswith("_") and not name.startswith("_"):
-                setattr(self, name, value)
+        adopt(self, fitted)
         self.C_, self.mu_, self.init_ = float(Cs[i]), float(mus[j]), inits[k]
         self.Cs_, self.mus_, self.cv_scores_, self.cv_n_features_ = Cs, mus, scores[k], counts[k]
         return self

@@ -3,9 +3,9 @@
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from rarefy.core.pair_loss import ranked_share
 from rarefy.exceptions import DegenerateDataError
 from rarefy.kernel._ranker import KernelRanker
+from rarefy.metrics import mauc_score
 
 
 class OrdinalRankRC(KernelRanker):
@@ -121,12 +121,16 @@ class OrdinalRankRC(KernelRanker):
             The fitted ranker.
         """
         X, levels, weights = self._data(X, y, sample_weight)
-        scores = self._fit_ranker(X, levels, self._rare(levels, weights), weights)
-        order = np.argsort(scores, kind="stable")
+        scores, _ = self._fit_ranker(X, levels, self._rare(levels, weights), weights)
+        counts = np.flatnonzero(weights)
+        order = counts[np.argsort(scores[counts], kind="stable")]
         ordered, above = scores[order], np.cumsum(weights[order])
         ends = np.cumsum(np.bincount(levels, weights=weights))[:-1]
         cuts = np.clip(np.searchsorted(above, ends - 1e-9 * above[-1]), 0, len(ordered) - 2)
         self.cuts_ = 0.5 * (ordered[cuts] + ordered[cuts + 1])
+        # Levels at either end without a point that counts are never predicted.
+        self.cuts_[ends <= 0.0] = -np.inf
+        self.cuts_[ends >= above[-1] * (1.0 - 1e-12)] = np.inf
         return self
 
     def alpha_path(self, X, y, alphas, sample_weight=None):
@@ -197,8 +201,7 @@ class OrdinalRankRC(KernelRanker):
         score : float
             As `rarefy.metrics.mauc_score`.
         """
-        codes = np.unique(np.asarray(y), return_inverse=True)[1]
-        return float(ranked_share(codes, self.decision_function(X), sample_weight))
+        return mauc_score(y, self.decision_function(X), sample_weight=sample_weight)
 
     @staticmethod
     def _rare(levels, weights):

@@ -1,7 +1,7 @@
 """What all rankers share: which kernel functions, where their values are kept, who solves."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 
 import numpy as np
@@ -20,6 +20,10 @@ from rarefy.exceptions import ParameterError
 from rarefy.kernel._base import KernelEstimator
 from rarefy.kernel._blocks import kernel_rows
 from rarefy.kernel._kernels import check_kernel, evaluate
+
+_DOUBLE, _SINGLE = 1e-12, 1e-8
+"""Squared distance, relative to the largest, at which a kernel function counts as one of those before: with kernel
+values in single precision, what is smaller is mostly their rounding."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,11 @@ class KernelRanker(KernelEstimator):
             check_number("gamma", self.gamma, owner, strictly=True)
         if isinstance(self.basis, str):
             one_of("basis", self.basis, ("rare", "all", "random"), owner)
+        if self.landmarks == "kmeans" and self.kernel == "precomputed":
+            raise ParameterError(
+                f"landmarks='kmeans' of {owner} needs points, not a precomputed kernel: centres of clusters are no "
+                "rows of the matrix. Use 'cholesky', 'leverage' or 'random'."
+            )
         if self.penalty == "l1" and self.solver == "stochastic":
             raise ParameterError(
                 f"solver='stochastic' of {owner} is for penalty='l2'; use solver='trust-region' with 'l1'."
@@ -129,7 +138,7 @@ class KernelRanker(KernelEstimator):
         if isinstance(self.basis, Integral) and not isinstance(self.basis, bool) and self.basis >= 1:
             return self._landmarks(X, rare, used, min(int(self.basis), len(used)), rng)
         indices = np.asarray(self.basis)
-        whole = indices.ndim == 1 and len(indices) and all(isinstance(i, Integral) for i in indices.tolist())
+        whole = indices.ndim == 1 and len(indices) and indices.dtype.kind in "iu"
         if not whole or indices.min() < 0 or indices.max() >= m:
             raise ParameterError(
                 f"basis of {owner} must be 'rare', 'all', 'random', a number of kernel functions >= 1 or an array of "
@@ -146,7 +155,7 @@ class KernelRanker(KernelEstimator):
             return rare, None
         if self.landmarks == "random":
             return np.sort(np.append(first, rng.choice(pool, wanted, replace=False))), None
-        if self.landmarks == "kmeans" and self.kernel != "precomputed":
+        if self.landmarks == "kmeans":
             seed = int(rng.integers(2**31))
             centres = KMeans(wanted, n_init=1, random_state=seed).fit(X[pool]).cluster_centers_.astype(X.dtype)
             kept = X[first].toarray() if sp.issparse(X) else X[first]
@@ -180,7 +189,7 @@ class KernelRanker(KernelEstimator):
     def _diagonal(self, X, index):
         if self.kernel == "precomputed":
             return np.asarray([X[i, i] for i in index], dtype=np.float64)
-        if self.kernel in ("rbf", "laplacian", "cosine", "wave", "chi2"):
+        if self.kernel in ("rbf", "laplacian", "wave", "chi2"):
             return np.ones(len(index))
         return np.concatenate(
             [np.diagonal(self._kernel(X[part], X[part])) for part in np.array_split(index, -(-len(index) // 64))]
@@ -203,19 +212,23 @@ class KernelRanker(KernelEstimator):
             points = X[self.basis_] if centres is None else centres
             K_RR = self._kernel(points, points)
         self.basis_points_ = points
+        single = np.asarray(K_RR).dtype == np.float32
         K_RR = np.asarray(K_RR, dtype=np.float64)
+        if not np.isfinite(K_RR).all():
+            raise ParameterError(f"the kernel of {type(self).__name__} gives values that are not finite.")
         loss = PairLoss(
             Pairs.of(levels, weights),
             eps=None if self.loss == "logistic" else float(self.eps),
             push=float(self.push),
             false_positive_range=float(self.false_positive_range),
         )
-        T = None if self.penalty == "l1" else whitening(0.5 * (K_RR + K_RR.T))
         K = None
         if self.solver != "stochastic":
             K, self.storage_ = kernel_rows(
                 (X.shape[0], len(K_RR)), self._block(X, points), budget=self.memory_budget, overflow=self.overflow
             )
+            single |= self.storage_ in ("float32", "on disk")
+        T = None if self.penalty == "l1" else whitening(0.5 * (K_RR + K_RR.T), _SINGLE if single else _DOUBLE)
         return _Task(K, T, loss, levels, weights)
 
     def _solve(self, task, alpha, start):
@@ -253,19 +266,18 @@ class KernelRanker(KernelEstimator):
 
         def blocks():
             for part in np.array_split(rng.permutation(many), n_blocks):
-                rows = np.append(few, part)
                 K = np.vstack([K_few, np.asarray(kernel(part), dtype=np.float64)])
-                loss = PairLoss(
-                    Pairs.of(levels[rows], weights[rows]), task.loss.eps, task.loss.push, task.loss.false_positive_range
-                )
-                yield DenseRows(K), loss
+                # A point of the block stands for as many as there are blocks: their mean is the whole loss.
+                weight = np.append(weights[few], n_blocks * weights[part])
+                pairs = replace(Pairs.of(levels[np.append(few, part)], weight), total=task.loss.pairs.total)
+                yield DenseRows(K), replace(task.loss, pairs=pairs)
 
         callback = None if show is None else lambda count, *_: show(count, passes * n_blocks)
         w = rank_in_blocks(blocks, task.T, float(self.alpha), passes=passes, callback=callback)
         return task.T @ w, w, passes * n_blocks
 
     def _fit_ranker(self, X, levels, rare, weights):
-        """Coefficients and scores of the training points."""
+        """Find the coefficients; scores of the training points, and whether the minimum was reached."""
         rng = np.random.default_rng(draw_seed(self.random_state))
         task = self._task(X, levels, rare, weights, rng)
         if self.solver == "stochastic":
@@ -273,9 +285,10 @@ class KernelRanker(KernelEstimator):
             self.storage_ = "blocks"
             scores = self._scores(X, beta)
             self.objective_ = task.loss.at(scores).value + 0.5 * self.alpha * float(w @ w)
-            self.n_iter_ = n_iter
+            self.n_iter_, converged = n_iter, False
         else:
             found = self._solve(task, float(self.alpha), None)
+            converged = found.converged
             # With a false-positive range the value has kinks, at which the method stops rightly.
             if not found.converged and self.false_positive_range == 1.0:
                 warnings.warn(
@@ -284,10 +297,12 @@ class KernelRanker(KernelEstimator):
                     ConvergenceWarning,
                     stacklevel=3,
                 )
-            beta, scores = found.beta, task.K @ found.beta
+            beta = found.beta
+            # The threshold is for scores as they will be, without the rounding of stored values.
+            scores = task.K @ beta if self.storage_ == "float64" else self._scores(X, beta)
             self.objective_, self.n_iter_ = found.objective, found.n_iter
         self.dual_coef_ = beta[None]
-        return scores
+        return scores, converged
 
     def _path(self, X, levels, rare, weights, alphas):
         alphas = np.asarray(alphas, dtype=np.float64).ravel()

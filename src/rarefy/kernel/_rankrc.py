@@ -85,8 +85,9 @@ class RankRC(ClassifierMixin, KernelRanker):
     threshold_ : float
         Score above which a point is called rare.
     bound_ : float or None
-        No score differs by more than this from that of the machine with all kernel functions
-        (:func:`subset_bound`); None where the theorem says nothing.
+        No score of a point x with k(x, x) up to the largest of the training points differs by more than this from that
+        of the machine with all kernel functions (:func:`subset_bound`); None where the theorem says nothing, or the
+        minimum was not reached.
     gamma_ : float
         Width of the kernel.
     objective_ : float
@@ -191,9 +192,10 @@ class RankRC(ClassifierMixin, KernelRanker):
         """
         X, levels, weights = self._data(X, y, sample_weight)
         rare = np.flatnonzero((levels == 1) & (weights > 0.0))
-        scores = self._fit_ranker(X, levels, rare, weights)
-        self.threshold_ = _threshold(scores, levels == 1, weights, self.threshold)
-        self.bound_ = self._bound(X, levels, weights)
+        scores, converged = self._fit_ranker(X, levels, rare, weights)
+        counts = weights > 0.0
+        self.threshold_ = _threshold(scores[counts], levels[counts] == 1, weights[counts], self.threshold)
+        self.bound_ = self._bound(X, levels, weights) if converged else None
         return self
 
     def alpha_path(self, X, y, alphas, sample_weight=None):
@@ -318,7 +320,7 @@ def _threshold(scores, rare, weights, rule):
     """
     order = np.argsort(-scores, kind="stable")
     ordered, hit = scores[order], (weights * rare)[order]
-    true, false = np.cumsum(hit), np.cumsum(weights[order] - hit)
+    true, false = (np.append(0.0, np.cumsum(part)) for part in (hit, weights[order] - hit))
     total = float(hit.sum())
     if rule == "frequency":
         worth = -np.abs(true + false - total)
@@ -328,8 +330,11 @@ def _threshold(scores, rare, weights, rule):
         worth = rule["cost"] * true - false
     else:
         worth = np.where(false <= rule["false_positive_rate"] * (weights.sum() - total), true, -1.0 - false)
-    allowed = np.append(ordered[:-1] > ordered[1:], True)
+    # Calling nobody rare is an answer only where false alarms have a price.
+    allowed = np.concatenate([[isinstance(rule, dict)], ordered[:-1] > ordered[1:], [True]])
     best = int(np.argmax(np.where(allowed, worth, -np.inf)))
-    if best + 1 == len(ordered):
+    if best == 0:
+        return float(ordered[0] + 1e-9 * (1.0 + abs(ordered[0])))
+    if best == len(ordered):
         return float(ordered[-1] - 1.0)
-    return float(0.5 * (ordered[best] + ordered[best + 1]))
+    return float(0.5 * (ordered[best - 1] + ordered[best]))

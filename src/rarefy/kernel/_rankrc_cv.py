@@ -1,10 +1,14 @@
 """Ranking a rare class, the weight of the penalty chosen on held-out points."""
 
+from numbers import Integral
+
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import check_cv
 
+from rarefy._parameters import adopt
+from rarefy.exceptions import DegenerateDataError, ParameterError
 from rarefy.kernel._rankrc import RankRC
 
 
@@ -132,21 +136,39 @@ class RankRCCV(RankRC):
         """
         alphas = 2.0 ** np.arange(-20, 3, 2) if self.alphas is None else np.asarray(self.alphas, dtype=float).ravel()
         inner = self._inner(float(alphas[0]) if len(alphas) else 1.0)
+        if not isinstance(self.basis, (str, Integral)):
+            raise ParameterError(
+                f"basis of {type(self).__name__} must be 'rare', 'all', 'random' or a number: row numbers would mean "
+                f"other points in every fold; got {self.basis!r}. Use RankRC for given rows."
+            )
         checked, levels, weights = inner._data(X, y, sample_weight)
+        ranker = self._inner(inner.alpha).set_params(rare_class=1)  # the levels are 1 for rare
         folds = list(check_cv(self.cv, levels, classifier=True).split(checked, levels))
 
         def one(train, test):
+            if not all(_both(levels[part], weights[part]) for part in (train, test)):
+                return np.full(len(alphas), np.nan)  # nothing to learn, or nothing to check
             known = self.kernel == "precomputed"
             rows = checked[train][:, train] if known else checked[train]
-            path = inner.alpha_path(rows, levels[train], alphas, weights[train])
+            path = ranker.alpha_path(rows, levels[train], alphas, weights[train])
             scores = path.scores(checked[test][:, train] if known else checked[test])
             return [roc_auc_score(levels[test], s, sample_weight=weights[test]) for s in scores]
 
         table = np.array(Parallel(n_jobs=self.n_jobs)(delayed(one)(*fold) for fold in folds)).T
-        best = int(np.argmax(table.mean(axis=1)))
+        usable = np.isfinite(table).all(axis=0)
+        if not usable.any():
+            raise DegenerateDataError(
+                f"{type(self).__name__} found no fold with points of both classes to learn from and to check with; "
+                f"y has {int(np.sum((levels == 1) & (weights > 0.0)))} rare points and cv makes {len(folds)} folds. "
+                "Use fewer."
+            )
+        best = int(np.argmax(table[:, usable].mean(axis=1)))
         fitted = self._inner(float(alphas[best])).fit(X, y, sample_weight)
-        for name, value in vars(fitted).items():
-            if name.endswith("_") and not name.startswith("_"):
-                setattr(self, name, value)
+        adopt(self, fitted)
         self.alpha_, self.alphas_, self.cv_scores_ = float(alphas[best]), alphas, table
         return self
+
+
+def _both(levels, weights):
+    """Whether there are points of both classes that count."""
+    return len(np.unique(levels[weights > 0.0])) == 2

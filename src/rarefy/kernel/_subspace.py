@@ -146,7 +146,7 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
         else:
             K = self._kernel(basis, None)
         K, root = np.asarray(K, dtype=np.float64), np.ones(len(K))
-        if indices is not None and len(indices) == np.count_nonzero(weights):
+        if indices is not None and np.array_equal(np.sort(indices), np.flatnonzero(weights)):
             root = np.sqrt(weights[indices])
             K = K * root[:, None] * root
         eigenvalues, vectors = _leading(K, S, self._owner, self.n_components is not None)
@@ -202,7 +202,7 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
             check_number("gamma", self.gamma, owner, strictly=True)
         optional_count("n_components", self.n_components, owner)
         optional_count("n_samples", self.n_samples, owner)
-        if isinstance(self.sampling, str) and self.sampling not in _SAMPLINGS:
+        if self.sampling not in _SAMPLINGS if isinstance(self.sampling, str) else np.ndim(self.sampling) != 1:
             words = ", ".join(repr(word) for word in _SAMPLINGS)
             raise ParameterError(
                 f"sampling of {owner} must be one of {words} or an array of row numbers; got {self.sampling!r}."
@@ -275,7 +275,7 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
     def _diagonal(self, X):
         if self.kernel == "precomputed":
             return np.asarray(X.diagonal(), dtype=np.float64)
-        if self.kernel in ("rbf", "laplacian", "cosine", "wave", "chi2"):
+        if self.kernel in ("rbf", "laplacian", "wave", "chi2"):
             return np.ones(X.shape[0])
         parts = [slice(i, i + 64) for i in range(0, X.shape[0], 64)]
         return np.concatenate([np.diagonal(self._kernel(X[part], None)) for part in parts]).astype(np.float64)

@@ -220,6 +220,8 @@ class SubspaceLPSVC(ClassifierMixin, KernelEstimator):
             )
         copy = type(self)(**self.get_params(deep=False))
         task = copy._task(X, y, sample_weight)
+        if hasattr(copy, "feature_names_in_"):  # new points come to the subspace as they came here
+            task.subspace.feature_names_in_ = copy.feature_names_in_
         found, before = {}, None
         for i in np.argsort(-alphas):
             found[i] = before = copy._solve(task, float(alphas[i]), before)
