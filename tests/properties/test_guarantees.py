@@ -1,5 +1,7 @@
 """What certificates claim about models, against independent solvers on random problems."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -119,6 +121,25 @@ def test_ridge_risk_ratios_hold(problem, log_alpha):
     worst = ridge_risk(K, np.linalg.eigh(K)[1][:, 0], alpha=alpha)
     worst_after = ridge_risk(K_after, np.linalg.eigh(K_after)[1][:, 0], alpha=alpha)
     assert worst_after <= certificate.risk_ratio * worst * (1 + 1e-9)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.floats(-8, -0.05), st.floats(-6, 3))
+def test_no_signal_passes_the_fixed_signal_ratio_however_small_the_distortion(seed, log_eps, log_alpha):
+    rng = np.random.default_rng(seed)
+    n, eps, alpha = int(rng.integers(1, 7)), 10**log_eps, 10**log_alpha
+    sigma = np.sort(10 ** rng.uniform(-2, 2, n))[::-1]
+    Q = np.linalg.qr(rng.standard_normal((n, n)))[0]
+    E = eps * (Q * rng.choice([-1.0, 1.0], n)) @ Q.T
+    measured = replace(
+        BSSSelector(2 * n + 1).fit(rng.standard_normal((n, 4 * n + 2))).certificate_,
+        eigenvalues=(1 - eps, 1 + eps),
+        singular_values=(sigma[0], sigma[-1]),
+    )
+    M, M_after = (np.diag(sigma) @ G @ np.diag(sigma) + alpha * np.eye(n) for G in (np.eye(n), np.eye(n) + E))
+    ratio = np.linalg.norm(np.linalg.solve(M_after, M), 2) ** 2  # the worst over all signals
+    assert ratio <= measured.fixed_signal_risk_ratio(alpha) * (1 + 1e-6)
+    assert measured.fixed_signal_risk_ratio(alpha) <= (1 + 2 * eps * sigma[0] / sigma[-1] / (1 - eps)) ** 2
 
 
 def test_the_published_risk_bound_is_false_for_a_fixed_signal():

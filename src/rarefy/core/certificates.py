@@ -192,7 +192,11 @@ class Certificate:
         top, bottom = self.singular_values
         relative = alpha / top / top
         c = (1.0 + relative) / ((bottom / top) ** 2 + relative)
-        return self.risk_ratio * (c + 1.0) ** 2 / (4.0 * c)
+        kantorovich = self.risk_ratio * (c + 1.0) ** 2 / (4.0 * c)
+        perturbed = (
+            1.0 + self.distortion * np.sqrt(c) / (1.0 - self.distortion)
+        ) ** 2  # tends to 1 with the distortion
+        return float(min(kantorovich, perturbed))
 
     @property
     def statement(self) -> str:
