@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse as sp
 from click.testing import CliRunner
 
+import rarefy
 from rarefy.cli._app import app
 from rarefy.datasets import _load
 from rarefy.papers import Claim, Table, load_tables, run_table
@@ -278,3 +279,39 @@ def test_pages_escape_words(tmp_path):
     text = write_results(table, "quick", results, [], tmp_path).read_text(encoding="utf-8")
     assert "<script>" not in text
     assert "&lt;script&gt;" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--quick", "--full", "ridge-figure-3"], "exclude each other"),
+        (["svm-table1"], "did you mean svm-table-1"),
+        (["--jobs", "0", "ridge-figure-3"], "a number of processes"),
+        (["ridge-figure-3", "--out", "{file}/sub"], "cannot be made"),
+    ],
+)
+def test_wrong_arguments_are_explained_before_any_work(arguments, words, tmp_path):
+    file = tmp_path / "file"
+    file.touch()
+    result = CliRunner().invoke(app, ["reproduce", *(a.format(file=file) for a in arguments)])
+    assert result.exit_code == 2
+    assert words.replace(" ", "") in "".join(result.output.split()).replace("│", "")
+
+
+def test_the_exit_status_says_that_nothing_could_be_run(tmp_path):
+    (tmp_path / "mnist.npz").write_text("no archive")
+    result = CliRunner().invoke(app, ["reproduce", "lp-table-2", "--data", str(tmp_path), "--out", str(tmp_path)])
+    assert result.exit_code == 1
+    assert "damaged" in result.output
+    assert "0 of 1 tables" in result.output
+
+
+def test_the_demo_looks_at_its_folder_first(tmp_path):
+    result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "nowhere" / "x.html")])
+    assert result.exit_code == 2
+    assert "is not a folder" in " ".join(result.output.split())
+
+
+def test_python_runs_the_package_as_a_command():
+    done = subprocess.run([sys.executable, "-m", "rarefy", "--version"], capture_output=True, text=True, check=True)
+    assert rarefy.__version__ in done.stdout

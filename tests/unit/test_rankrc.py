@@ -284,7 +284,8 @@ def test_the_rare_class_may_be_the_first_and_may_be_named():
     model = RankRC().fit(X, names)
     assert model.rare_class_ == "fault"
     assert roc_auc_score(names == "fine", model.decision_function(X)) > 0.8
-    assert set(RankRC(rare_class="fine").fit(X, names).basis_) == set(np.flatnonzero(y == 0))
+    with pytest.warns(UserWarning, match="the more frequent class"):
+        assert set(RankRC(rare_class="fine").fit(X, names).basis_) == set(np.flatnonzero(y == 0))
     with pytest.raises(ParameterError, match="rare_class of RankRC is 'none'"):
         RankRC(rare_class="none").fit(X, names)
 
@@ -438,3 +439,27 @@ def test_a_path_of_the_cross_validated_ranker_is_that_of_the_ranker():
 def test_gamma_is_checked(gamma):
     with pytest.raises(ParameterError, match="gamma of RankRC"):
         RankRC(gamma=gamma).fit(*rare_data())
+
+
+def test_scores_of_rarity_do_not_depend_on_the_names_of_the_classes():
+    X, y = rare_data()
+    plain = RankRC().fit(X, y)
+    named = RankRC().fit(X, np.where(y == 1, "fraud", "ok"))
+    np.testing.assert_allclose(named.score_samples(X), plain.score_samples(X))
+    np.testing.assert_allclose(named.decision_function(X), -plain.decision_function(X))
+    assert (named.predict(X) == "fraud").sum() == np.sum(named.score_samples(X) > named.threshold_)
+
+
+def test_recall_and_share_are_met_with_the_fewest_alarms():
+    X, y = rare_data()
+    scores = RankRC(0.1).fit(X, y).score_samples(X)
+    for recall in (0.3, 0.6, 0.99):
+        called = RankRC(0.1, threshold={"recall": recall}).fit(X, y).predict(X) == 1
+        assert y[called].sum() >= recall * y.sum()
+        fewest = min(np.sum(scores >= cut) for cut in scores if y[scores >= cut].sum() >= recall * y.sum())
+        assert called.sum() == fewest
+    for share in (0.02, 0.2, 0.9):
+        called = RankRC(0.1, threshold={"share": share}).fit(X, y).predict(X)
+        assert called.mean() == pytest.approx(share, abs=1 / len(y))
+    with pytest.raises(ParameterError, match=r"threshold of RankRC must be .*'recall'.*got \{'recall': 1.5\}"):
+        RankRC(threshold={"recall": 1.5}).fit(X, y)

@@ -33,6 +33,8 @@ def demo(out, features, seed):
     leverage scores and at random, trains a linear SVM on all and on the kept words, prints the certificate and writes a
     page with pictures.
     """
+    if not out.parent.is_dir():  # said now, not after the work
+        raise click.BadParameter(f"{out.parent} is not a folder; the page {out} cannot be written.", param_hint="--out")
     console = Console()
     console.print(
         "[bold]200 documents, 20 000 words[/bold], 80 of them tell sailing from opera. Generating and selecting …"

@@ -1,5 +1,6 @@
 """rarefy reproduce: run a paper's table and say what became of its claims."""
 
+from difflib import get_close_matches
 from pathlib import Path
 
 import click
@@ -24,11 +25,17 @@ _FEW = 5
 """More claims than these that were not run are counted rather than listed."""
 
 
+def _not_zero(context, parameter, value):
+    if value == 0:
+        raise click.BadParameter("must be a number of processes, or -1 for one a core; got 0.")
+    return value
+
+
 @click.command()
 @click.argument("tables", nargs=-1)
 @click.option("--list", "show_list", is_flag=True, help="List the tables and stop.")
-@click.option("--quick", "mode", flag_value="quick", default="quick", help="A small grid, minutes (default).")
-@click.option("--full", "mode", flag_value="full", help="The papers' repetitions, up to hours.")
+@click.option("--quick", is_flag=True, help="A small grid, minutes (default).")
+@click.option("--full", is_flag=True, help="The papers' repetitions, up to hours.")
 @click.option(
     "--data",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -42,28 +49,46 @@ _FEW = 5
     show_default=True,
     help="Folder for results; a stopped run goes on from what is there.",
 )
-@click.option("--jobs", type=int, default=1, show_default=True, help="Processes; -1 for one a core.")
-def reproduce(tables, show_list, mode, data, out, jobs):
+@click.option(
+    "--jobs", type=int, default=1, show_default=True, help="Processes; -1 for one a core.", callback=_not_zero
+)
+def reproduce(tables, show_list, quick, full, data, out, jobs):
     """Run TABLES of the papers (all of them if none is named) and compare with what the papers claim.
 
-    Every finished cell is stored at once: stop the run whenever you like and start it again with the same --out.
+    Every finished cell is stored at once: stop the run whenever you like and start it again with the same --out. The
+    exit status is 1 when none of the tables could be run.
     """
+    if quick and full:
+        raise click.UsageError("--quick and --full exclude each other: minutes, or hours.")
     console = Console()
     known = load_tables()
     if show_list:
         for table in known.values():
-            console.print(f"[bold]{table.id:20}[/bold] {table.title} ({table.source})", highlight=False)
+            console.print(f"[bold]{table.id:20}[/bold] {table.title} ({table.source})", highlight=False, soft_wrap=True)
         return
     unknown = [name for name in tables if name not in known]
     if unknown:
-        raise click.BadParameter(f"there is no table {', '.join(unknown)}; see rarefy reproduce --list")
+        raise click.BadParameter(f"there is no table {', '.join(unknown)}; {_advice(unknown, known)}")
+    mode = "full" if full else "quick"
     out = out / mode
-    out.mkdir(parents=True, exist_ok=True)
-    for name in tables or known:
-        _run(console, known[name], mode, data, out, jobs)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise click.BadParameter(f"{out} cannot be made: {error.strerror}.", param_hint="--out") from error
+    done = [_run(console, known[name], mode, data, out, jobs) for name in tables or known]
+    if not all(done):
+        console.print(f"{sum(done)} of {len(done)} tables were run; data or packages for the others are not there.")
+    if not any(done):
+        raise click.exceptions.Exit(1)
+
+
+def _advice(unknown, known):
+    near = [name for one in unknown for name in get_close_matches(one, known, n=1)]
+    return f"did you mean {', '.join(near)}?" if near else "see rarefy reproduce --list"
 
 
 def _run(console, table, mode, data, out, jobs):
+    """Run a table and tell about it; whether it could be run."""
     bar = Progress(
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console
     )
@@ -79,11 +104,11 @@ def _run(console, table, mode, data, out, jobs):
                 progress=lambda done, total: bar.update(task, completed=done, total=total),
             )
     except MissingDataError as error:
-        console.print(f"[yellow]{table.id}: data not to be had.[/yellow] {error}", highlight=False)
-        return
+        console.print(f"[yellow]{table.id}: data not to be had.[/yellow] {escape(str(error))}", highlight=False)
+        return False
     except ImportError as error:
         console.print(f"[yellow]{table.id}: not run.[/yellow] {escape(str(error))}", highlight=False)
-        return
+        return False
     page = write_results(table, mode, results, verdicts, out)
     grid = Grid(title=f"{table.id}: {table.title}", title_justify="left")
     for header in ("claim", "paper", "ours", "verdict"):
@@ -98,3 +123,4 @@ def _run(console, table, mode, data, out, jobs):
     if len(absent) > _FEW:
         console.print(f"{len(absent)} more claims were not run: they are about cells that this grid does not have.")
     console.print(f"Page: {page}", highlight=False)
+    return True

@@ -1,5 +1,6 @@
 """Data sets from files: found by name, checked, and explained when they are missing."""
 
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -261,4 +262,6 @@ def _require(data_dir, name, where):
     path = Path(data_dir) / name
     if not path.exists():
         raise MissingDataError(f"{path} is missing. It holds {where}.")
+    if path.suffix == ".npz" and not zipfile.is_zipfile(path):
+        raise MissingDataError(f"{path} is damaged, or no archive of arrays. It should hold {where}.")
     return path

@@ -215,7 +215,8 @@ class OrdinalRankRC(KernelRanker):
         found, levels = np.unique(y, return_inverse=True)
         if len(np.unique(levels[weights > 0.0])) < 2:
             raise DegenerateDataError(
-                f"{type(self).__name__} needs at least two levels to rank; y has 1 class or level, {found[0]!r}."
+                f"{type(self).__name__} needs at least two levels to rank; y has 1 class or level, "
+                f"{found.tolist()[0]!r}."
             )
         self.levels_ = found
         return X, levels, weights

@@ -1,5 +1,6 @@
 """Ranking a rare class with the kernel functions of its own points."""
 
+import warnings
 from numbers import Real
 
 import numpy as np
@@ -48,8 +49,9 @@ class RankRC(ClassifierMixin, KernelRanker):
         clusters; at random, with chances that grow with what a point adds (ridge leverage scores), or equal ones.
     threshold : {"frequency", "f1"}, or dict, default="frequency"
         Where `predict` cuts the ranking: such that the share of points called rare is that of the training
-        data; at the largest F1 of the training data; ``{"false_positive_rate": 0.01}``; or
-        ``{"cost": 20}``, when missing a rare point costs as much as 20 false alarms.
+        data; at the largest F1 of the training data; ``{"false_positive_rate": 0.01}``; ``{"recall": 0.9}``, the
+        fewest points that hold so large a share of the rare ones; ``{"share": 0.005}`` of all points; or
+        ``{"cost": 20}``, when missing a rare point costs as much as 20 false alarms. All on the training data.
     rare_class : label or None, default=None
         The class to rank on top; None means the less frequent one.
     memory_budget : float, default=2e9
@@ -218,10 +220,27 @@ class RankRC(ClassifierMixin, KernelRanker):
         rare = np.flatnonzero((levels == 1) & (weights > 0.0))
         return copy._path(X, levels, rare, weights, alphas)
 
+    def score_samples(self, X):
+        """How rare points look: larger is rarer, whichever way the labels are sorted.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            As in `decision_function`.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            The scores; points above `threshold_` are called rare.
+        """
+        check_is_fitted(self)
+        return self._scores(self._new(X), self.dual_coef_[0])
+
     def decision_function(self, X):
         """Score of the second class of `classes_`, shifted so that `predict` cuts at zero.
 
-        When the rare class is the first of the two (by the order of labels), its ranking is the reverse.
+        When the rare class is the first of the two (by the order of labels), its ranking is the reverse: use
+        `score_samples` for a score that is always larger for rarer points.
 
         Parameters
         ----------
@@ -233,8 +252,7 @@ class RankRC(ClassifierMixin, KernelRanker):
         scores : ndarray of shape (n_samples,)
             The scores.
         """
-        check_is_fitted(self)
-        scores = self._scores(self._new(X), self.dual_coef_[0]) - self.threshold_
+        scores = self.score_samples(X) - self.threshold_
         return scores if self.rare_class_ == self.classes_[1] else -scores
 
     def predict(self, X):
@@ -271,7 +289,7 @@ class RankRC(ClassifierMixin, KernelRanker):
         if len(classes) < 2 or counts.min() == 0.0:
             raise DegenerateDataError(
                 f"{owner} needs points of two classes to rank; y has 1 class (counting points with a weight), "
-                f"{classes[int(np.argmax(counts))]!r}."
+                f"{classes.tolist()[int(np.argmax(counts))]!r}."
             )
         if self.rare_class is None:
             rare = 0 if counts[0] < counts[1] else 1
@@ -282,6 +300,13 @@ class RankRC(ClassifierMixin, KernelRanker):
                     f"rare_class of {owner} is {self.rare_class!r}, but the classes of y are {classes.tolist()}."
                 )
             rare = int(match[0])
+            if counts[rare] > 5.0 * counts[1 - rare] and isinstance(self.basis, str) and self.basis == "rare":
+                warnings.warn(
+                    f"rare_class of {owner} is {self.rare_class!r}, the more frequent class: there will be one kernel "
+                    f"function for each of its points. Name the other class, or give basis a number.",
+                    UserWarning,
+                    stacklevel=3,
+                )
         self.classes_, self.rare_class_ = classes, classes[rare]
         return X, (codes == rare).astype(np.intp), weights
 
@@ -305,11 +330,12 @@ def _check_rule(rule, owner):
     if isinstance(rule, dict) and len(rule) == 1:
         (name, value), *_ = rule.items()
         number = isinstance(value, Real) and not isinstance(value, bool)
-        if (name == "cost" and number and value > 0) or (name == "false_positive_rate" and number and 0 < value < 1):
+        shares = ("false_positive_rate", "recall", "share")
+        if number and ((name == "cost" and value > 0) or (name in shares and 0 < value < 1)):
             return
     raise ParameterError(
-        f"threshold of {owner} must be 'frequency', 'f1', {{'cost': positive number}} or "
-        f"{{'false_positive_rate': share in (0, 1)}}; got {rule!r}."
+        f"threshold of {owner} must be 'frequency', 'f1', {{'cost': positive number}}, {{'false_positive_rate': s}}, "
+        f"{{'recall': s}} or {{'share': s}} with a share s in (0, 1); got {rule!r}."
     )
 
 
@@ -328,6 +354,10 @@ def _threshold(scores, rare, weights, rule):
         worth = 2.0 * true / (true + false + total)
     elif "cost" in rule:
         worth = rule["cost"] * true - false
+    elif "recall" in rule:
+        worth = np.where(true >= rule["recall"] * total * (1.0 - 1e-12), -true - false, -np.inf)
+    elif "share" in rule:
+        worth = -np.abs(true + false - rule["share"] * weights.sum())
     else:
         worth = np.where(false <= rule["false_positive_rate"] * (weights.sum() - total), true, -1.0 - false)
     # Calling nobody rare is an answer only where false alarms have a price.

@@ -297,7 +297,8 @@ class SubspaceLPSVC(ClassifierMixin, KernelEstimator):
         classes, labels = np.unique(y, return_inverse=True)
         if len(classes) < 2:
             raise DegenerateDataError(
-                f"{type(self).__name__} needs at least two classes to tell apart; y has 1 class, {classes[0]!r}."
+                f"{type(self).__name__} needs at least two classes to tell apart; y has 1 class, "
+                f"{classes.tolist()[0]!r}."
             )
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         subspace.fit(X, sample_weight=weights)
