@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
 from rarefy.exceptions import DegenerateDataError, ParameterError, TruncatedRankWarning
-from rarefy.kernel import KernelSubspace, histogram_intersection_kernel, spline_kernel, wave_kernel
+from rarefy.kernel import KernelSubspace, SubspaceLPSVC, histogram_intersection_kernel, spline_kernel, wave_kernel
 
 
 @pytest.fixture
@@ -176,3 +176,18 @@ def test_blocks_do_not_change_the_result(X, monkeypatch):
     monkeypatch.setattr(_kernels, "_BLOCK_ENTRIES", 100)
     monkeypatch.setattr(_subspace, "_BLOCK_ENTRIES", 100)
     np.testing.assert_allclose(KernelSubspace(4, kernel="spline", random_state=0).fit(X).transform(X), before)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_width_may_be_the_mean_distance(weighted):
+    X = np.random.default_rng(0).standard_normal((30, 4)) * [1.0, 2.0, 3.0, 0.1]
+    weights = np.random.default_rng(1).integers(0, 3, 30).astype(float) if weighted else np.ones(30)
+    space = KernelSubspace(5, gamma="mean_distance", random_state=0).fit(X, sample_weight=weights)
+    squared = ((X[:, None] - X) ** 2).sum(axis=2)
+    assert 1 / space.gamma_ == pytest.approx(weights @ squared @ weights / weights.sum() ** 2)
+    same = KernelSubspace(5, gamma=space.gamma_, random_state=0).fit(X, sample_weight=weights)
+    np.testing.assert_array_equal(space.transform(X), same.transform(X))
+    with pytest.raises(ParameterError, match=r"gamma of KernelSubspace must be .* None; got 'scale'"):
+        KernelSubspace(gamma="scale").fit(X)
+    with pytest.raises(ParameterError, match=r"gamma of SubspaceLPSVC must be .* None; got 'scale'"):
+        SubspaceLPSVC(gamma="scale").fit(X, X[:, 0] > 0)

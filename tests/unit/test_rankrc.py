@@ -346,7 +346,7 @@ def test_stopping_early_is_said():
         ({"false_positive_range": 1.5}, r"must be a share in \(0, 1\]"),
         ({"threshold": "best"}, r"threshold of RankRC must be 'frequency', 'f1'"),
         ({"threshold": {"cost": -1}}, r"threshold of RankRC"),
-        ({"gamma": "scale"}, r"gamma of RankRC must be one of 'mean_distance'"),
+        ({"gamma": "scale"}, r"gamma of RankRC must be a number > 0, 'mean_distance' or None"),
         ({"penalty": "l1", "solver": "stochastic"}, r"is for penalty='l2'"),
         ({"kernel": "precomputed"}, r"needs the square matrix"),
     ],

@@ -1,9 +1,11 @@
 """What all estimators with a `kernel` share: which input they take."""
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from rarefy._parameters import check_number
 from rarefy.exceptions import ParameterError
 from rarefy.kernel._kernels import takes_sparse
 
@@ -33,6 +35,27 @@ class KernelEstimator(BaseEstimator):
 
     def _accepted(self):
         return {"accept_sparse": "csr" if takes_sparse(self.kernel) else False, "dtype": (np.float64, np.float32)}
+
+    def _check_gamma(self):
+        if self.gamma is None or (isinstance(self.gamma, str) and self.gamma == "mean_distance"):
+            return
+        if isinstance(self.gamma, str):
+            raise ParameterError(
+                f"gamma of {self._owner} must be a number > 0, 'mean_distance' or None; got {self.gamma!r}."
+            )
+        check_number("gamma", self.gamma, self._owner, strictly=True)
+
+    def _resolved_gamma(self, X, weights):
+        """1 over the mean squared distance of two points, which is twice the sum of the variances."""
+        if not isinstance(self.gamma, str):
+            return self.gamma
+        if self.kernel == "precomputed":
+            return None
+        mean = np.asarray((weights @ X) / weights.sum()).ravel()
+        squares = X.multiply(X) if sp.issparse(X) else X.astype(np.float64) ** 2
+        variance = np.asarray((weights @ squares) / weights.sum()).ravel() - mean**2
+        spread = 2.0 * float(np.maximum(variance, 0.0).sum())
+        return 1.0 / spread if spread > 1e-300 else 1.0
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

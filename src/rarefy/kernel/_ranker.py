@@ -90,10 +90,7 @@ class KernelRanker(KernelEstimator):
         optional_count("max_iter", self.max_iter, owner)
         optional_count("n_passes", self.n_passes, owner)
         optional_count("block_size", self.block_size, owner)
-        if isinstance(self.gamma, str):
-            one_of("gamma", self.gamma, ("mean_distance",), owner)
-        elif self.gamma is not None:
-            check_number("gamma", self.gamma, owner, strictly=True)
+        self._check_gamma()
         if isinstance(self.basis, str):
             one_of("basis", self.basis, ("rare", "all", "random"), owner)
         if self.landmarks == "kmeans" and self.kernel == "precomputed":
@@ -115,18 +112,6 @@ class KernelRanker(KernelEstimator):
         return evaluate(
             X, Y, self.kernel, gamma=self.gamma_, degree=self.degree, coef0=self.coef0, kernel_params=self.kernel_params
         )
-
-    def _resolved_gamma(self, X, weights):
-        """1 over the mean squared distance of two points, which is twice the sum of the variances."""
-        if not isinstance(self.gamma, str):
-            return self.gamma
-        if self.kernel == "precomputed":
-            return None
-        mean = np.asarray((weights @ X) / weights.sum()).ravel()
-        squares = X.multiply(X) if sp.issparse(X) else X.astype(np.float64) ** 2
-        variance = np.asarray((weights @ squares) / weights.sum()).ravel() - mean**2
-        spread = 2.0 * float(np.maximum(variance, 0.0).sum())
-        return 1.0 / spread if spread > 1e-300 else 1.0
 
     def _basis(self, X, rare, used, rng):
         """Indices of the basis points, or None and points that are no rows of X."""

@@ -10,7 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.cluster import KMeans
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from rarefy._parameters import check_number, draw_seed, optional_count
+from rarefy._parameters import draw_seed, optional_count
 from rarefy.core.landmarks import ridge_leverage
 from rarefy.exceptions import DegenerateDataError, ParameterError, TruncatedRankWarning
 from rarefy.kernel._base import KernelEstimator
@@ -38,7 +38,10 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
     kernel : str or callable, default="rbf"
         "rbf", "polynomial", "sigmoid", "laplacian", "linear", "cosine", "chi2", "histogram_intersection",
         "spline", "wave", "precomputed", or a function of two points.
-    gamma, degree, coef0 : float
+    gamma : float, "mean_distance" or None, default=None
+        Width of the kernel as in `sklearn.metrics.pairwise`, where None is one over the number of features;
+        "mean_distance" is one over the mean squared distance of two training points.
+    degree, coef0 : float
         Parameters of the kernel as in `sklearn.metrics.pairwise`.
     kernel_params : dict or None, default=None
         Further parameters of the kernel.
@@ -61,6 +64,8 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
         The sample itself; None for a precomputed kernel.
     map_ : ndarray of shape (n_samples_, n_components_)
         What kernel values are multiplied with to give coordinates.
+    gamma_ : float or None
+        The width.
     energy_kept_ : float
         Share of the trace of the sample's Gram matrix that is in the subspace.
     n_features_in_ : int
@@ -137,6 +142,7 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
         self._check_parameters()
         X = self._seen(X)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        self.gamma_ = self._resolved_gamma(X, weights)
         rng = np.random.default_rng(draw_seed(self.random_state))
         size, S = self._sizes(X.shape[0], int(np.count_nonzero(weights)))
         indices, basis = self._sample(X, size, S, rng, weights)
@@ -192,14 +198,13 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
 
     def _kernel(self, X, Y):
         return evaluate(
-            X, Y, self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0, kernel_params=self.kernel_params
+            X, Y, self.kernel, gamma=self.gamma_, degree=self.degree, coef0=self.coef0, kernel_params=self.kernel_params
         )
 
     def _check_parameters(self):
         owner = self._owner
         check_kernel(self.kernel, owner)
-        if self.gamma is not None:
-            check_number("gamma", self.gamma, owner, strictly=True)
+        self._check_gamma()
         optional_count("n_components", self.n_components, owner)
         optional_count("n_samples", self.n_samples, owner)
         if self.sampling not in _SAMPLINGS if isinstance(self.sampling, str) else np.ndim(self.sampling) != 1:
@@ -265,7 +270,7 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
     def _leverage(self, X, size, S, rng, weights):
         """Estimates of ridge leverage scores, as a first uniform sample tells them."""
         first = np.sort(rng.choice(X.shape[0], size, replace=False, p=weights / weights.sum()))
-        pilot = KernelSubspace(**(self.get_params() | {"n_components": S, "sampling": first}))
+        pilot = KernelSubspace(**(self.get_params() | {"n_components": S, "sampling": first, "gamma": self.gamma_}))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TruncatedRankWarning)
             pilot.fit(X)
