@@ -10,7 +10,9 @@ def sentences(c: "Certificate") -> list[str]:
     """The statement of a certificate, line by line."""
     kept = len(c.indices)
     lines = [f"{kept} of {c.n_features} features kept."]
-    if kept < c.n_requested:
+    if c.method == "all" and kept < c.n_requested:
+        lines[0] += f" {c.n_requested} were asked for; these are all that are not zero."
+    elif kept < c.n_requested:
         lines[0] += f" {c.n_requested} were asked for; fewer are enough for what follows."
     lines.append(_about_the_space(c))
     if c.ambiguous and c.rank < c.numerical_rank:

@@ -211,7 +211,14 @@ class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
             The fitted estimator.
         """
         problem, classes = self._problem(*self._data(X, y, sample_weight))
-        return self._store(problem, classes, self._search(problem, self._start(problem)))
+        self._store(problem, classes, self._search(problem, self._start(problem)))
+        if not self.support_.any():
+            warnings.warn(
+                f"{type(self).__name__} selected no feature: none is worth its price mu={float(self.mu):.4g}. Lower it.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return self
 
     def mu_path(self, X, y, mus, sample_weight=None):
         """Learn for many prices of a weight, each from the weights of the one before.
