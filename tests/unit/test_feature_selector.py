@@ -411,7 +411,7 @@ def test_starts():
 def test_a_price_that_nobody_pays():
     X, y = crossed()
     y[:5] = 1
-    with pytest.warns(UserWarning, match=r"selected no feature.*mu=1e\+04. Lower it"):
+    with pytest.warns(UserWarning, match=r"selected no feature.*mu=1e\+04; lower it"):
         model = KernelFeatureSelector(1.0, 1e4).fit(X, y)
     assert not model.support_.any()
     assert not model.feature_weights_.any()

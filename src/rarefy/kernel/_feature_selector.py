@@ -214,7 +214,7 @@ class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
         self._store(problem, classes, self._search(problem, self._start(problem)))
         if not self.support_.any():
             warnings.warn(
-                f"{type(self).__name__} selected no feature: none is worth its price mu={float(self.mu):.4g}. Lower it.",
+                f"{type(self).__name__} selected no feature: none is worth its price mu={float(self.mu):.4g}; lower it",
                 UserWarning,
                 stacklevel=2,
             )
