@@ -9,8 +9,9 @@ import pytest
 import scipy.sparse as sp
 
 import rarefy
+from rarefy.core.certificates import Certificate
 from rarefy.exceptions import ParameterError, TruncatedRankWarning
-from rarefy.selection import BSSSelector, LeverageScoreSelector
+from rarefy.selection import BSSSelector, LeverageScoreSelector, SupportVectorSelector
 
 
 @pytest.fixture
@@ -234,3 +235,28 @@ def test_bad_subsets_are_explained(X, support, weights, message):
 def test_unknown_names_are_named(X):
     with pytest.raises(ParameterError, match="does not have: \\['gene'\\]"):
         rarefy.certify(pd.DataFrame(X, columns=[str(i) for i in range(300)]), ["gene"])
+
+
+@pytest.mark.parametrize("kind", ["selector", "supervised", "certify"])
+def test_columns_are_known_by_their_names(kind):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.standard_normal((12, 60)), columns=[f"gene {i}" for i in range(60)])
+    y = np.arange(12) % 2
+    if kind == "certify":
+        c = rarefy.certify(X, [f"gene {i}" for i in range(5, 45)])
+    else:
+        selector = BSSSelector(30) if kind == "selector" else SupportVectorSelector(BSSSelector(30))
+        c = selector.fit(X, y).certificate_
+    assert c.names == tuple(X.columns[c.indices])
+    again = Certificate.from_dict(json.loads(json.dumps(c.to_dict())))
+    assert again.names == c.names
+    assert again.verify(X)
+    assert again.verify(X[X.columns[::-1]])  # the same columns in another order
+    assert again.verify(X.to_numpy())
+    assert not again.verify(X.to_numpy()[:, ::-1])
+    with pytest.raises(ValueError, match=r"X lacks .* columns that this certificate keeps"):
+        again.verify(X.rename(columns={c.names[0]: "other"}))
+    old = c.to_dict()
+    del old["names"]  # written before names were kept
+    assert Certificate.from_dict(old).names is None
+    assert rarefy.certify(X.set_axis(range(60), axis=1), np.arange(40)).names is None

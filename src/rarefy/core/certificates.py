@@ -106,6 +106,8 @@ class Certificate:
         The sketch that V was taken from.
     measured : dict
         Quantities that were measured on request (margins and radii before and after).
+    names : tuple of str or None
+        Names of the kept columns, in the order of `indices`, where the data have names.
     """
 
     method: Method
@@ -124,6 +126,7 @@ class Certificate:
     rows: Index | None
     sketch: Sketch | None
     measured: dict[str, float]
+    names: tuple[str, ...] | None = None
 
     @property
     def kind(self) -> Kind:
@@ -222,7 +225,8 @@ class Certificate:
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d)
-            The data that the selection was made on.
+            The data that the selection was made on. Of a frame, kept columns are found by their names, if the
+            certificate has them; then the order of columns does not matter.
         tol : float
             Largest accepted difference, relative to the larger of 1 and the distortion; rounding in
             ill-conditioned data is allowed for on top.
@@ -238,7 +242,7 @@ class Certificate:
         if self.sketch is not None:
             rows = self.sketch.apply(rows)
         with threads_for(min(rows.shape)):
-            found = _remeasured(rows, self)
+            found = _remeasured(rows, replace(self, indices=self._positions(X)))
         # Singular vectors of ill-conditioned data are only known to eps * kappa, in any route, and those on
         # either side of the cut only as well as their singular values differ.
         top, bottom = found.singular_values
@@ -262,6 +266,20 @@ class Certificate:
         agrees = bool(same_ranks and bounded and difference <= allowed)
         return Verification(agrees, found.distortion, found.eigenvalues, found.rank, found.numerical_rank, difference)
 
+    def _positions(self, X: object) -> Index:
+        """Where the kept columns are in X: by name if both have names, as they were otherwise."""
+        columns = getattr(X, "columns", None)
+        if self.names is None or columns is None:
+            return self.indices
+        position = {str(name): i for i, name in enumerate(columns)}
+        absent = [name for name in self.names if name not in position]
+        if absent:
+            raise ValueError(
+                f"X lacks {len(absent)} of the {len(self.names)} columns that this certificate keeps, among them "
+                f"{absent[:3]}. Pass the data that the selector was fitted on."
+            )
+        return np.array([position[name] for name in self.names], dtype=np.intp)
+
     def to_dict(self) -> dict[str, Any]:
         """All fields, what is derived from them and the statement as plain values, ready for JSON."""
         stored = {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
@@ -270,7 +288,8 @@ class Certificate:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Certificate":
         """The inverse of `to_dict`; what is derived is derived again."""
-        v = {f.name: values[f.name] for f in fields(cls)}
+        v = {f.name: values[f.name] for f in fields(cls) if f.name != "names"}
+        v["names"] = None if values.get("names") is None else tuple(values["names"])
         v["indices"] = np.asarray(v["indices"], dtype=np.intp)
         v["weights"] = np.asarray(v["weights"], dtype=np.float64)
         v["eigenvalues"] = tuple(v["eigenvalues"])

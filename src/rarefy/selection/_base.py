@@ -1,6 +1,7 @@
 """What the selectors share: parameters checked, columns rescaled, one `fit` for the spectral ones."""
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
@@ -191,7 +192,8 @@ class SpectralSelector(WeightedSelector):
         else:
             selection, known = self._select(spec, budget, rng)
         self._keep(spec)
-        self.certificate_ = certificate(spec, selection, n_requested=budget, sketch=sketch, **known)
+        found = certificate(spec, selection, n_requested=budget, sketch=sketch, **known)
+        self.certificate_ = replace(found, names=kept_names(getattr(self, "feature_names_in_", None), found.indices))
         self.selected_, self.weights_ = selection.indices, selection.weights
         self.support_ = np.zeros(X.shape[1], dtype=bool)
         self.support_[self.selected_] = True
@@ -212,3 +214,10 @@ class SpectralSelector(WeightedSelector):
 
     def _keep(self, spec):
         """Set fitted attributes of the subclass that come from the spectrum."""
+
+
+def kept_names(columns, indices):
+    """Names of the kept columns for a certificate, where all columns are named by words."""
+    if columns is None or not all(isinstance(name, str) for name in columns):
+        return None
+    return tuple(str(columns[i]) for i in indices)

@@ -13,6 +13,7 @@ from rarefy.core.rows import as_rows
 from rarefy.core.sparsify import Selection
 from rarefy.core.spectrum import leading, spectrum
 from rarefy.exceptions import DegenerateDataError, ParameterError
+from rarefy.selection._base import kept_names
 
 
 def certify(X, support, weights=None, y=None, *, rank=None, sketch_size=None, random_state=None):
@@ -66,6 +67,7 @@ def certify(X, support, weights=None, y=None, *, rank=None, sketch_size=None, ra
     if spec.rank == 0:
         raise DegenerateDataError("certify got data in which every entry is zero; check how X was read.")
     found = certificate(spec, Selection(indices, weights), method="given", n_requested=len(indices), sketch=sketch)
+    found = replace(found, names=kept_names(names, indices))
     return found if y is None else replace(found, measured=_measured(X, indices, weights, y))
 
 

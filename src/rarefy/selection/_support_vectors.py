@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rarefy._parameters import one_of
 from rarefy.exceptions import DegenerateDataError, ParameterError
-from rarefy.selection._base import tidy_sparse
+from rarefy.selection._base import kept_names, tidy_sparse
 
 _LIBSVM_ROWS = 5000
 """Above this many rows libsvm's quadratic time hurts and liblinear takes over."""
@@ -136,7 +136,9 @@ class SupportVectorSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
             if hasattr(selector, name):
                 setattr(self, name, getattr(selector, name))
         if hasattr(selector, "certificate_"):
-            self.certificate_ = replace(selector.certificate_, rows=rows)
+            found = selector.certificate_
+            names = kept_names(getattr(self, "feature_names_in_", None), found.indices)
+            self.certificate_ = replace(found, rows=rows, names=names)
         return self
 
     def transform(self, X):
