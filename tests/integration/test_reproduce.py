@@ -315,3 +315,14 @@ def test_the_demo_looks_at_its_folder_first(tmp_path):
 def test_python_runs_the_package_as_a_command():
     done = subprocess.run([sys.executable, "-m", "rarefy", "--version"], capture_output=True, text=True, check=True)
     assert rarefy.__version__ in done.stdout
+
+
+def test_fresh_measures_again(tmp_path):
+    runner, command = CliRunner(), ["reproduce", "ridge-figure-3", "--out", str(tmp_path)]
+    assert runner.invoke(app, command).exit_code == 0
+    cells = sorted((tmp_path / "quick" / "cells" / "ridge-figure-3").iterdir())
+    before = [cell.stat().st_mtime_ns for cell in cells]
+    assert runner.invoke(app, command).exit_code == 0
+    assert [cell.stat().st_mtime_ns for cell in cells] == before
+    assert runner.invoke(app, [*command, "--fresh"]).exit_code == 0
+    assert all(cell.stat().st_mtime_ns > then for cell, then in zip(cells, before, strict=True))

@@ -1,5 +1,6 @@
 """rarefy reproduce: run a paper's table and say what became of its claims."""
 
+import shutil
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -52,7 +53,8 @@ def _not_zero(context, parameter, value):
 @click.option(
     "--jobs", type=int, default=1, show_default=True, help="Processes; -1 for one a core.", callback=_not_zero
 )
-def reproduce(tables, show_list, quick, full, data, out, jobs):
+@click.option("--fresh", is_flag=True, help="Measure every cell again, whatever is stored.")
+def reproduce(tables, show_list, quick, full, data, out, jobs, fresh):
     """Run TABLES of the papers (all of them if none is named) and compare with what the papers claim.
 
     Every finished cell is stored at once: stop the run whenever you like and start it again with the same --out. The
@@ -75,6 +77,9 @@ def reproduce(tables, show_list, quick, full, data, out, jobs):
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise click.BadParameter(f"{out} cannot be made: {error.strerror}.", param_hint="--out") from error
+    if fresh:
+        for name in tables or known:
+            shutil.rmtree(out / "cells" / name, ignore_errors=True)
     done = [_run(console, known[name], mode, data, out, jobs) for name in tables or known]
     if not all(done):
         console.print(f"{sum(done)} of {len(done)} tables were run; data or packages for the others are not there.")
