@@ -151,9 +151,11 @@ class KernelRanker(KernelEstimator):
             return np.sort(np.append(first, rng.choice(some, wanted, replace=False, p=chances))), None
         # The worst represented of some candidates, one after the other.
         candidates = np.append(first, some)
+        rows = X[candidates]  # once, not for every column
 
         def column(i):
-            return self._between(X, candidates, candidates[[i]]).ravel()
+            values = self._kernel(rows, candidates[[i]] if self.kernel == "precomputed" else rows[[i]])
+            return np.asarray(values, dtype=np.float64).ravel()
 
         chosen = pivoted_cholesky(self._diagonal(X, candidates), column, n, np.arange(len(first)))
         return candidates[chosen], None
