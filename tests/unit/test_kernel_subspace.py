@@ -185,6 +185,10 @@ def test_the_width_may_be_the_mean_distance(weighted):
     space = KernelSubspace(5, gamma="mean_distance", random_state=0).fit(X, sample_weight=weights)
     squared = ((X[:, None] - X) ** 2).sum(axis=2)
     assert 1 / space.gamma_ == pytest.approx(weights @ squared @ weights / weights.sum() ** 2)
+    for Z in (X + 1e8, sp.csr_array(X)):  # far from the origin, and sparse
+        assert KernelSubspace(gamma="mean_distance")._resolved_gamma(Z, weights) == pytest.approx(
+            space.gamma_, rel=1e-6
+        )
     same = KernelSubspace(5, gamma=space.gamma_, random_state=0).fit(X, sample_weight=weights)
     np.testing.assert_array_equal(space.transform(X), same.transform(X))
     with pytest.raises(ParameterError, match=r"gamma of KernelSubspace must be .* None; got 'scale'"):

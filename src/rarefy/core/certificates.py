@@ -196,10 +196,8 @@ class Certificate:
         relative = alpha / top / top
         c = (1.0 + relative) / ((bottom / top) ** 2 + relative)
         kantorovich = self.risk_ratio * (c + 1.0) ** 2 / (4.0 * c)
-        perturbed = (
-            1.0 + self.distortion * np.sqrt(c) / (1.0 - self.distortion)
-        ) ** 2  # tends to 1 with the distortion
-        return float(min(kantorovich, perturbed))
+        growth = self.distortion * np.sqrt(c) / (1.0 - self.distortion)  # tends to 0 with the distortion
+        return float(min(kantorovich, (1.0 + growth) ** 2))
 
     @property
     def statement(self) -> str:

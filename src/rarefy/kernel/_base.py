@@ -3,6 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
+from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import validate_data
 
 from rarefy._parameters import check_number
@@ -51,10 +52,12 @@ class KernelEstimator(BaseEstimator):
             return self.gamma
         if self.kernel == "precomputed":
             return None
-        mean = np.asarray((weights @ X) / weights.sum()).ravel()
-        squares = X.multiply(X) if sp.issparse(X) else X.astype(np.float64) ** 2
-        variance = np.asarray((weights @ squares) / weights.sum()).ravel() - mean**2
-        spread = 2.0 * float(np.maximum(variance, 0.0).sum())
+        if sp.issparse(X):
+            variance = float(mean_variance_axis(X, axis=0, weights=weights.astype(X.dtype))[1].sum())
+        else:  # from centred values: squares of large values would lose the digits of small differences
+            centred = X - weights @ X / weights.sum()
+            variance = float(np.einsum("i,ij,ij->", weights, centred, centred) / weights.sum())
+        spread = 2.0 * variance
         return 1.0 / spread if spread > 1e-300 else 1.0
 
     def __sklearn_tags__(self):
