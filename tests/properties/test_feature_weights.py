@@ -37,7 +37,7 @@ def objective(case, B, b, z, nu, margin):
     n, q, index = len(case.X), len(b), case.index
     w = [one**2 for one in z]
     K = [[entry(case.X[i], case.X[j], w, case.profile) for j in index] for i in range(n)]
-    total, margins = case.machines.mu * sum(z), []
+    total, margins = case.machines.mu * sum(z if case.machines.power == 1 else w), []
     for c in range(q):
         norm = 1.0
         if margin != "functional":
@@ -61,7 +61,8 @@ class Case:
         self.profile = Profile(shape, int(rng.integers(1, 4)), float(rng.uniform(0.2, 1.5)))
         Y = np.where(rng.random((n, q)) < 0.5, 1.0, -1.0)
         Y[0], Y[1] = 1.0, -1.0
-        self.machines = Machines(Y, rng.uniform(0.3, 3.0, n), float(rng.uniform(0.0, 0.5)), eps)
+        mu, power = float(rng.uniform(0.0, 0.5)), int(rng.integers(1, 3))
+        self.machines = Machines(Y, rng.uniform(0.3, 3.0, n), mu, eps, power)
         self.index = np.sort(rng.choice(n, 4, replace=False))
         self.B, self.b = 0.5 * rng.standard_normal((len(self.index), q)), 0.3 * rng.standard_normal(q)
         self.z, self.nu = rng.uniform(0.1, 1.2, d), rng.uniform(0.5, 2.0, q)

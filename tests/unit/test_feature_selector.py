@@ -245,16 +245,18 @@ def test_methods_with_the_same_objective_agree_and_go_downhill(method):
     assert np.all(np.diff(model.history_) <= 1e-9 * model.history_[0])
 
 
-@pytest.mark.parametrize("method", ["ao", "ao1", "ao2", "reduced", "gmkl"])
-def test_weights_are_stationary(method):
+@pytest.mark.parametrize("penalty", ["weights", "squares"])
+@pytest.mark.parametrize("method", ["ao", "ao1", "ao2", "full", "reduced", "gmkl"])
+def test_weights_are_stationary(method, penalty):
     """Inside, the derivative is zero; gone features would not lower the objective (their derivative is the price)."""
     X, y = crossed(1)
-    model = KernelFeatureSelector(1.0, 0.5, method=method, tol=1e-5, max_iter=300).fit(X, y)
-    eps, mu = (0.05, 0.0) if method == "gmkl" else (0.5, 0.5)
-    problem = Problem(X, Machines(np.where(y == 1, 1.0, -1.0)[:, None], np.ones(80), mu, eps))
+    model = KernelFeatureSelector(1.0, 0.5, method=method, penalty=penalty, tol=1e-5, max_iter=300).fit(X, y)
+    power = 2 if method == "gmkl" or penalty == "squares" else 1
+    eps = 0.05 if method == "gmkl" else 0.5
+    problem = Problem(X, Machines(np.where(y == 1, 1.0, -1.0)[:, None], np.ones(80), 0.0, eps))
 
     def value(z):
-        return problem.solve_machines(z)[2] + (0.5 * np.sum(z**2) if method == "gmkl" else 0.0)
+        return problem.solve_machines(z)[2] + 0.5 * np.sum(z**power)
 
     z, h = model.feature_weights_, 1e-4
     assert value(z) == pytest.approx(model.objective_, rel=1e-6)
@@ -440,16 +442,16 @@ def test_in_front_of_another_model():
     assert with_selection > 0.9 > 0.1 + cross_val_score(neighbours, X, y, cv=3).mean()
 
 
-def test_cross_validation_takes_the_best_and_of_equals_the_dearest():
+def test_cross_validation_takes_the_best_and_of_equals_the_smallest():
     X, y = crossed(n=60)
     y[:6] = 1 - y[:6]
-    model = KernelFeatureSelectorCV([4.0, 1.0], [1.0, 0.01, 64.0, 0.1], cv=3).fit(X, y)
+    model = KernelFeatureSelectorCV([4.0, 1.0], [1.0, 0.01, 64.0, 0.1], cv=3, penalty="weights", init="ones").fit(X, y)
     np.testing.assert_array_equal(model.mus_, [0.01, 0.1, 1.0, 64.0])
     assert model.cv_scores_.shape == model.cv_n_features_.shape == (2, 4, 3)
-    mean = model.cv_scores_.mean(axis=2)
+    mean, size = model.cv_scores_.mean(axis=2), model.cv_n_features_.mean(axis=2)
     i, j = list(model.Cs_).index(model.C_), list(model.mus_).index(model.mu_)
     assert mean[i, j] == pytest.approx(mean.max())
-    assert not np.any(np.isclose(mean[:, j + 1 :], mean.max()))
+    assert size[i, j] == size[np.isclose(mean, mean.max())].min()
     path = KernelFeatureSelector(model.C_).mu_path(X, y, model.mus_)
     np.testing.assert_array_equal(model.feature_weights_, path.feature_weights[j])
     np.testing.assert_array_equal(model.decision_function(X), path.models[j].decision_function(X))
@@ -463,10 +465,36 @@ def test_cross_validation_takes_the_best_and_of_equals_the_dearest():
 
 def test_ties_go_to_fewer_features():
     X, y = crossed(n=60, d=4, informative=(1, 3))
-    model = KernelFeatureSelectorCV([1.0], [0.2, 0.5, 1.0], cv=2).fit(X, y)
+    model = KernelFeatureSelectorCV([1.0], [0.2, 0.5, 1.0], cv=2, penalty="weights", init="ones").fit(X, y)
     mean = model.cv_scores_.mean(axis=2)[0]
     assert np.all(mean == mean[0]), "the example is meant to have ties only"
-    assert model.mu_ == 1.0
+    sizes = model.cv_n_features_.mean(axis=2)[0]
+    assert sizes[list(model.mus_).index(model.mu_)] == sizes.min()
+    assert model.mu_ == model.mus_[sizes == sizes.min()].max()
+
+
+def test_both_starts_and_penalties_are_tried_and_the_best_is_kept():
+    X, y = crossed(n=60)
+    y[:9] = 1 - y[:9]
+    common = {"Cs": [1.0, 4.0], "mus": [0.1, 1.0], "cv": 3, "method": "reduced"}
+    single = {
+        (init, penalty): KernelFeatureSelectorCV(**common, init=init, penalty=penalty).fit(X, y)
+        for init in ("ones", "scaled")
+        for penalty in ("squares", "weights")
+    }
+    best = KernelFeatureSelectorCV(**common, init="both", penalty="both").fit(X, y)
+
+    def merit(model):
+        i, j = list(model.Cs_).index(model.C_), list(model.mus_).index(model.mu_)
+        return round(model.cv_scores_.mean(axis=2)[i, j], 12), -model.cv_n_features_.mean(axis=2)[i, j]
+
+    assert len({merit(model) for model in single.values()}) > 1, "else any choice would do"
+    assert merit(best) == max(merit(model) for model in single.values())
+    chosen = single[best.init_, best.penalty_]
+    np.testing.assert_array_equal(best.feature_weights_, chosen.feature_weights_)
+    np.testing.assert_array_equal(
+        best.mu_path(X, y, [0.5]).feature_weights, chosen.mu_path(X, y, [0.5]).feature_weights
+    )
 
 
 # Limits and errors
@@ -484,6 +512,7 @@ def test_stopping_early_is_said():
         ({"C": 0.0}, r"C of KernelFeatureSelector must be a finite number > 0; got 0\.0"),
         ({"mu": -1.0}, r"mu of KernelFeatureSelector must be a finite number >= 0; got -1\.0"),
         ({"method": "best"}, r"method of KernelFeatureSelector must be one of 'ao', 'ao1', 'ao2', .*; got 'best'"),
+        ({"penalty": "both"}, r"penalty of KernelFeatureSelector must be one of 'weights', 'squares'; got 'both'"),
         ({"kernel": "linear"}, r"kernel of KernelFeatureSelector must be one of 'rbf', 'poly'; got 'linear'"),
         ({"eps": 0.0}, r"eps of KernelFeatureSelector must be a finite number > 0"),
         ({"tol": 0.0}, r"tol of KernelFeatureSelector must be a finite number > 0"),
@@ -560,7 +589,7 @@ def test_both_starts_are_tried_and_the_better_one_is_kept(seed, better):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((60, 12))
     y = X[:, 0] * X[:, 1] + 0.3 * rng.standard_normal(60) > 0
-    options = {"Cs": [4.0], "mus": [0.05, 0.5], "cv": 3}
+    options = {"Cs": [4.0], "mus": [0.05, 0.5], "cv": 3, "penalty": "weights"}
     alone = {init: KernelFeatureSelectorCV(init=init, **options).fit(X, y) for init in ("ones", "scaled")}
     best = {init: model.cv_scores_.mean(axis=2).max() for init, model in alone.items()}
     assert max(best, key=best.get) == better

@@ -9,11 +9,12 @@ Y : (n, q) labels -1 and 1
 
 What is minimised [Tayal2014]_, with the smoothed hinge l of `rarefy.core.smooth_svm`:
 
-    sum_c (1/2 nu_c^2 B_c^T K B_c + sum_i C_i l(nu_c Y_ic F_ic)) + mu sum_k z_k
+    sum_c (1/2 nu_c^2 B_c^T K B_c + sum_i C_i l(nu_c Y_ic F_ic)) + mu sum_k z_k^p
 
-nu is 1, or moves along with z: it is the inverse of the margin that the alternating method shares between its two
-halves, and in nu the function is convex. Of the matrices a_k only two kinds of sums are ever needed, sum_k w_k a_k and
-the sums of M * a_k for one M and all k. Each is one product of n x s and s x d matrices: nothing has n s d entries.
+The price is that of the weights, p = 1, or of their squares, p = 2, which are what counts in the kernel. nu is 1, or
+moves along with z: it is the inverse of the margin that the alternating method shares between its two halves, and in nu
+the function is convex. Of the matrices a_k only two kinds of sums are ever needed, sum_k w_k a_k and the sums of
+M * a_k for one M and all k. Each is one product of n x s and s x d matrices: nothing has n s d entries.
 """
 
 from collections.abc import Callable
@@ -108,12 +109,19 @@ class FeatureKernel:
 
 @dataclass(frozen=True)
 class Machines:
-    """What stays the same while weights are sought: labels, prices of the losses and of a weight, the smoothing."""
+    """What stays the same while weights are sought: labels, prices of the losses and of the weights, the smoothing."""
 
     Y: Array
     costs: Array
     mu: float
     smoothing: float
+    power: Literal[1, 2] = 1
+    """To which the weights are taken where they are paid for."""
+
+    def price(self, z: Array) -> tuple[float, Array, float]:
+        """What the weights cost, with the first derivatives and the second, which is the same for all."""
+        mu, p = self.mu, self.power
+        return mu * float((z**p).sum()), mu * p * z ** (p - 1), mu * p * (p - 1)
 
     def losses(self, T: Array) -> tuple[float, Array, Array]:
         """Sum of losses at scores T, with derivatives in the scores."""
@@ -171,7 +179,8 @@ class WeightPoint:
         self.F = K @ B + b
         self.norms = np.ones(q) if margin == "functional" else np.einsum("sc,sc->c", B, K[index] @ B)
         total, self.G, self.H = machines.losses(self.nu * self.F)
-        self.value = 0.5 * float(self.nu**2 @ self.norms) + total + machines.mu * float(self.z.sum())
+        price, self._charge, self._rise = machines.price(self.z)
+        self.value = 0.5 * float(self.nu**2 @ self.norms) + total + price
 
     @cached_property
     def _outer(self) -> Array:
@@ -188,7 +197,7 @@ class WeightPoint:
 
     @cached_property
     def gradient(self) -> Array:
-        in_z = 2.0 * self.z * self._slopes + self.machines.mu
+        in_z = 2.0 * self.z * self._slopes + self._charge
         if self.margin == "fixed":
             return in_z
         return np.concatenate([in_z, self.nu * self.norms + np.einsum("ic,ic->c", self.G, self.F)])
@@ -206,7 +215,7 @@ class WeightPoint:
         np.multiply(self.second, dA, out=dA)
         dA *= self._outer
         dA += self.first * (left @ self.B.T)
-        in_z = 2.0 * v * self._slopes + 2.0 * self.z * self.kernel.sums(dA)
+        in_z = (2.0 * self._slopes + self._rise) * v + 2.0 * self.z * self.kernel.sums(dA)
         if self.margin == "fixed":
             return in_z
         change = np.einsum("sc,sc->c", self.B, dF[self.index]) if self.margin != "functional" else 0.0
@@ -229,7 +238,8 @@ class WholePoint:
         self.K, self.first, self.second = kernel.profile.derivatives(kernel.distances(self.z))
         self.KB = self.K @ self.B
         total, self.G, self.H = machines.losses(self.KB + self.b)
-        self.value = 0.5 * float(np.vdot(self.B, self.KB)) + total + machines.mu * float(self.z.sum())
+        price, self._charge, self._rise = machines.price(self.z)
+        self.value = 0.5 * float(np.vdot(self.B, self.KB)) + total + price
 
     @cached_property
     def _outer(self) -> Array:
@@ -242,7 +252,7 @@ class WholePoint:
     @cached_property
     def gradient(self) -> Array:
         in_B = self.KB + self.K @ self.G
-        return np.concatenate([in_B.ravel(), self.G.sum(axis=0), 2.0 * self.z * self._slopes + self.machines.mu])
+        return np.concatenate([in_B.ravel(), self.G.sum(axis=0), 2.0 * self.z * self._slopes + self._charge])
 
     def hessian_product(self, v: Array) -> Array:
         P, p, v = split(v, *self.B.shape)
@@ -253,7 +263,7 @@ class WholePoint:
         np.multiply(self.second, dA, out=dA)
         dA *= self._outer
         dA += self.first * ((0.5 * P + dG) @ self.B.T + (0.5 * self.B + self.G) @ P.T)
-        in_z = 2.0 * v * self._slopes + 2.0 * self.z * self.kernel.sums(dA)
+        in_z = (2.0 * self._slopes + self._rise) * v + 2.0 * self.z * self.kernel.sums(dA)
         return np.concatenate([in_B.ravel(), dG.sum(axis=0), in_z])
 
 
@@ -270,7 +280,8 @@ class ReducedPoint:
         K = kernel.profile(A)
         self.machines, self.z = machines, z
         self.B, self.b, value = machines.solve(K, start)
-        self.value = value + machines.mu * float(z.sum())
+        price, self._charge, self._rise = machines.price(z)
+        self.value = value + price
         self.index = np.flatnonzero(np.any(self.B != 0.0, axis=1))
         square = np.ix_(self.index, self.index)
         scores = K @ self.B + self.b
@@ -296,7 +307,7 @@ class ReducedPoint:
 
     @cached_property
     def gradient(self) -> Array:
-        return 2.0 * self.z * self._slopes + self.machines.mu
+        return 2.0 * self.z * self._slopes + self._charge
 
     @cached_property
     def _systems(self) -> list[tuple[Index, Any, Array]]:
@@ -325,7 +336,7 @@ class ReducedPoint:
         dA *= outer
         half = P @ own.T
         dA -= 0.5 * first * (half + half.T)
-        return 2.0 * v * self._slopes + 2.0 * self.z * self._part.sums(dA)
+        return (2.0 * self._slopes + self._rise) * v + 2.0 * self.z * self._part.sums(dA)
 
 
 def split(x: Array, n: int, q: int) -> tuple[Array, Array, Array]:

@@ -94,7 +94,7 @@ class Problem:
         """Coefficients and offsets for these weights, and the value of the whole objective."""
         alive = np.flatnonzero(z > 0.0)
         B, b, value = self.machines.solve(self.among(alive).kernel().matrix(z[alive]), start)
-        return B, b, value + self.machines.mu * float(z.sum())
+        return B, b, value + self.machines.price(z)[0]
 
     def slopes(self, z: Array, B: Array, b: Array) -> Array:
         """The derivative of the objective in the squares of all weights, without their price."""
@@ -374,7 +374,7 @@ def screened(problem: Problem, z: Array, search: Search, size: int, *, rounds: i
         best = replace(part, z=_spread(problem, part.z, field))
         keep = present(best.z)
         typical = float(np.median(best.z[keep])) if len(keep) else float(z.max())
-        gain = -problem.slopes(best.z, best.B, best.b) * typical - problem.machines.mu
+        gain = -problem.slopes(best.z, best.B, best.b) * typical**2 - problem.machines.price(np.array([typical]))[0]
         gain[keep] = -np.inf
         wanted = np.argsort(-gain, kind="stable")[: max(1, size // 4)]
         wanted = wanted[gain[wanted] > 0.0]

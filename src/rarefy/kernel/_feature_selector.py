@@ -65,8 +65,9 @@ class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
 
     Feature k gets a weight z_k >= 0 inside the kernel, ``exp(-sum_k z_k^2 (x_k - x'_k)^2)``, and the weights are
     learned together with the machine: ``1/2 ||f||^2 + C sum of smoothed hinge losses + mu sum_k z_k`` is minimised, so
-    that most weights become zero. It finds features that say nothing alone and much together, and answers what a
-    machine with a Gaussian kernel cannot: which columns it looks at. Standardise the features first.
+    that most weights become zero, or the same with ``mu sum_k z_k^2``. It finds features that say nothing alone and
+    much together, and answers what a machine with a Gaussian kernel cannot: which columns it looks at. Standardise the
+    features first.
 
     The problem is not convex and a weight of zero stays zero, so where one starts matters: `n_starts` starts that vote
     find better solutions than one.
@@ -81,7 +82,10 @@ class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
         How to search. "ao" solves for the machine and for the weights in turn; "ao1" lets the search for weights move
         the margin as well; "ao2" lets it maximise the functional margin; "full" moves everything together; "reduced"
         moves the weights, with the machine solved anew at every place; "gmkl" is the gradient method of Varma and
-        Babu, in which `mu` is the price of the squared weights.
+        Babu, which has `penalty` "squares".
+    penalty : {"weights", "squares"}, default="weights"
+        What `mu` is the price of. Squares are cheap while they are small, so more features stay and share the work:
+        worse where few features matter among much noise, and better where most of them matter a little.
     polish : bool, default=True
         Whether "ao", "ao1", "ao2" and "full" end with "reduced", which converges fast where they are slow.
     init : {"ones", "scaled"} or array-like of shape (n_features,), default="ones"
@@ -164,6 +168,7 @@ class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
         mu=0.01,
         *,
         method="ao2",
+        penalty="weights",
         polish=True,
         init="ones",
         n_starts=1,
@@ -180,6 +185,7 @@ class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
         self.C = C
         self.mu = mu
         self.method = method
+        self.penalty = penalty
         self.polish = polish
         self.init = init
         self.n_starts = n_starts
@@ -299,6 +305,7 @@ class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
         check_number("C", self.C, owner, strictly=True)
         check_number("mu", self.mu, owner)
         one_of("method", self.method, METHODS, owner)
+        one_of("penalty", self.penalty, ("weights", "squares"), owner)
         one_of("kernel", self.kernel, ("rbf", "poly"), owner)
         check_number("eps", self.eps, owner, strictly=True)
         check_number("tol", self.tol, owner, strictly=True)
@@ -339,7 +346,8 @@ class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
         X, labels, weights = np.ascontiguousarray(rows[:, 1:]), rows[:, 0], np.bincount(where.ravel(), weights)
         positives = [1] if len(classes) == 2 else range(len(classes))
         Y = np.column_stack([np.where(labels == positive, 1.0, -1.0) for positive in positives])
-        machines = Machines(Y, float(self.C) * weights, float(self.mu), float(self.eps))
+        power = 2 if self.penalty == "squares" or self.method == "gmkl" else 1
+        machines = Machines(Y, float(self.C) * weights, float(self.mu), float(self.eps), power)
         return Problem(X, machines, self._profile()), classes
 
     @staticmethod

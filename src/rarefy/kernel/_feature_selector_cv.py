@@ -1,4 +1,6 @@
-"""Feature selection inside a kernel support vector machine, its two prices and its start chosen on held-out points."""
+"""Feature selection inside a kernel support vector machine, its prices and its start chosen on held-out points."""
+
+from itertools import product
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -14,7 +16,7 @@ class KernelFeatureSelectorCV(KernelFeatureSelector):
     """KernelFeatureSelector with C, mu and the start of the search chosen by cross-validated accuracy.
 
     For every C and every fold one path of prices is followed, each price from the weights of the one before. Of equal
-    scores the one with the largest price wins: fewer features.
+    scores the one with the fewest features wins, on average over the folds.
 
     Parameters
     ----------
@@ -29,6 +31,8 @@ class KernelFeatureSelectorCV(KernelFeatureSelector):
     init : {"both", "ones", "scaled"} or array-like of shape (n_features,), default="both"
         Where searches start, as in :class:`KernelFeatureSelector`; "both" tries "ones" and "scaled", for twice the
         time, and keeps what does better on held-out points: neither is best for all data.
+    penalty : {"squares", "weights", "both"}, default="squares"
+        What `mus` are prices of, as in :class:`KernelFeatureSelector`; "both" tries the two, for twice the time.
     method, n_starts, ...
         As in :class:`KernelFeatureSelector`.
 
@@ -38,10 +42,12 @@ class KernelFeatureSelectorCV(KernelFeatureSelector):
         What was chosen.
     init_ : str or array-like
         The start that was chosen.
+    penalty_ : str
+        The penalty that was chosen.
     Cs_, mus_ : ndarrays
         What was tried.
     cv_scores_ : ndarray of shape (n_Cs, n_mus, n_folds)
-        Accuracy on the held-out folds, with this start.
+        Accuracy on the held-out folds, with this start and penalty.
     cv_n_features_ : ndarray of shape (n_Cs, n_mus, n_folds)
         How many features the machines of the folds selected.
 
@@ -68,6 +74,7 @@ class KernelFeatureSelectorCV(KernelFeatureSelector):
         cv=None,
         n_jobs=None,
         method="ao2",
+        penalty="squares",
         polish=True,
         init="both",
         n_starts=1,
@@ -86,6 +93,7 @@ class KernelFeatureSelectorCV(KernelFeatureSelector):
         self.cv = cv
         self.n_jobs = n_jobs
         self.method = method
+        self.penalty = penalty
         self.polish = polish
         self.init = init
         self.n_starts = n_starts
@@ -114,29 +122,29 @@ class KernelFeatureSelectorCV(KernelFeatureSelector):
         """
         Cs = self._grid("Cs", self.Cs, 4.0 ** np.arange(3))
         mus = np.sort(self._grid("mus", self.mus, 4.0 ** np.arange(-4, 2)))
-        inits = self._inits()
-        points, labels, weights = self._inner(float(Cs[0]), float(mus[0]), inits[0])._data(X, y, sample_weight)
+        ways = list(product(self._either("init", ("ones", "scaled")), self._either("penalty", ("squares", "weights"))))
+        points, labels, weights = self._inner(float(Cs[0]), *ways[0])._data(X, y, sample_weight)
         folds = list(check_cv(self.cv, labels, classifier=True).split(points, labels))
 
-        def one(init, C, train, test):
-            path = self._inner(C, 0.0, init).mu_path(points[train], labels[train], mus, weights[train])
+        def one(way, C, train, test):
+            path = self._inner(C, *way).mu_path(points[train], labels[train], mus, weights[train])
             right = path.predict(points[test]) == labels[test]
             total = weights[test].sum()
             return right @ weights[test] / total if total > 0.0 else np.full(len(mus), np.nan), path.n_features
 
-        tasks = [(init, float(C), *fold) for init in inits for C in Cs for fold in folds]
+        tasks = [(way, float(C), *fold) for way in ways for C in Cs for fold in folds]
         found = Parallel(n_jobs=self.n_jobs)(delayed(one)(*task) for task in tasks)
-        shape = len(inits), len(Cs), len(folds), len(mus)
+        shape = len(ways), len(Cs), len(folds), len(mus)
         scores, counts = (np.array(part).reshape(shape).swapaxes(2, 3) for part in zip(*found, strict=True))
         usable = np.isfinite(scores).all(axis=(0, 1, 2))
         if not usable.any():
             raise DegenerateDataError(f"{type(self).__name__} found no fold with points that count to check with.")
-        mean = scores[..., usable].mean(axis=3).round(12)
-        k, i, j = max(np.ndindex(*mean.shape), key=lambda at: (mean[at], at[2], -at[1], -at[0]))
+        mean, sizes = scores[..., usable].mean(axis=3).round(12), counts.mean(axis=3)
+        k, i, j = max(np.ndindex(*mean.shape), key=lambda at: (mean[at], -sizes[at], at[2], -at[1], -at[0]))
         # Along the path up to the price, as in the folds.
-        fitted = self._inner(float(Cs[i]), 0.0, inits[k]).mu_path(X, y, mus[: j + 1], sample_weight).models[-1]
+        fitted = self._inner(float(Cs[i]), *ways[k]).mu_path(X, y, mus[: j + 1], sample_weight).models[-1]
         adopt(self, fitted)
-        self.C_, self.mu_, self.init_ = float(Cs[i]), float(mus[j]), inits[k]
+        self.C_, self.mu_, self.init_, self.penalty_ = float(Cs[i]), float(mus[j]), *ways[k]
         self.Cs_, self.mus_, self.cv_scores_, self.cv_n_features_ = Cs, mus, scores[k], counts[k]
         return self
 
@@ -154,17 +162,21 @@ class KernelFeatureSelectorCV(KernelFeatureSelector):
             The machines.
         """
         check_is_fitted(self, "feature_weights_")
-        return self._inner(self.C_, 0.0, self.init_).mu_path(X, y, mus, sample_weight)
+        return self._inner(self.C_, self.init_, self.penalty_).mu_path(X, y, mus, sample_weight)
 
-    def _inner(self, C, mu, init):
-        shared = set(KernelFeatureSelector._get_param_names()) & set(self._get_param_names()) - {"init"}
-        return KernelFeatureSelector(C, mu, init=init, **{name: getattr(self, name) for name in shared})
+    def _inner(self, C, init, penalty):
+        """The selector with these; its price is given by a path."""
+        shared = set(KernelFeatureSelector._get_param_names()) & set(self._get_param_names()) - {"init", "penalty"}
+        options = {name: getattr(self, name) for name in shared}
+        return KernelFeatureSelector(C, 0.0, init=init, penalty=penalty, **options)
 
-    def _inits(self):
-        if isinstance(self.init, str):
-            one_of("init", self.init, ("both", "ones", "scaled"), type(self).__name__)
-            return ("ones", "scaled") if self.init == "both" else (self.init,)
-        return (self.init,)
+    def _either(self, name, choices):
+        """What is to be tried of two: one of them, something else that is given, or both."""
+        value = getattr(self, name)
+        if isinstance(value, str):
+            one_of(name, value, ("both", *choices), type(self).__name__)
+            return choices if value == "both" else (value,)
+        return (value,)
 
     def _grid(self, name, values, default):
         values = default if values is None else np.asarray(values, dtype=np.float64).ravel()

@@ -33,6 +33,8 @@ _OPTIONS = {
     "AO-II": {"method": "ao2", "polish": False},
     "AO-II, polished": {"method": "ao2"},
     "AO-II, both starts": {"method": "ao2", "init": "both"},
+    "squared price": {"method": "reduced", "penalty": "squares", "init": "both"},
+    "either price": {"method": "reduced", "penalty": "both", "init": "both"},
     "AO-II, true start": {"method": "ao2"},
     "AO-II, 4 starts": {"method": "ao2", "n_starts": 4, "random_state": 0},
     "AO-II, 8 starts": {"method": "ao2", "n_starts": 8, "random_state": 0},
@@ -232,7 +234,7 @@ def _chosen(X, y, method, search, folds):
     tried = _SEARCHES[search]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        options = {"init": "ones"} | _OPTIONS[method]
+        options = {"init": "ones", "penalty": "weights"} | _OPTIONS[method]
         return KernelFeatureSelectorCV(tried.set_Cs, tried.set_mus, cv=folds, **options).fit(X, y)
 
 
