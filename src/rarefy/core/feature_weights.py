@@ -30,6 +30,9 @@ from rarefy.core.smooth_svm import loss, positive_factor, smooth_svm
 
 Shape = Literal["rbf", "poly"]
 
+_FAR = 600.0
+"""Squared distances are cut here: exp(-600) is nothing beside 1, and not yet so small that arithmetic becomes slow."""
+
 
 @dataclass(frozen=True)
 class Profile:
@@ -40,16 +43,20 @@ class Profile:
     offset: float = 1.0
 
     def derivatives(self, A: Array) -> tuple[Array, Array, Array]:
-        """The values of phi, phi' and phi''."""
+        """The values of phi, phi' and phi''; A is overwritten."""
         if self.shape == "rbf":
-            K = np.exp(-A)
+            K = self(A)
             return K, -K, K
         p, base = self.degree, A + self.offset
         second = p * (p - 1) * base ** max(p - 2, 0)
         return base**p, p * base ** max(p - 1, 0), second
 
     def __call__(self, A: Array) -> Array:
-        return np.exp(-A) if self.shape == "rbf" else (A + self.offset) ** self.degree
+        """The values of phi; A is overwritten, because new memory costs more than the arithmetic."""
+        if self.shape == "rbf":
+            return np.exp(np.negative(A, out=A), out=A)
+        A += self.offset
+        return np.power(A, self.degree, out=A)
 
 
 GAUSSIAN = Profile()
@@ -76,17 +83,23 @@ class FeatureKernel:
         X, centres = self._points
         return X**2, centres**2
 
+    @cached_property
+    def scratch(self) -> Array:
+        """A matrix of the size of K for what is needed for a moment."""
+        return np.empty((len(self.X), len(self.centres)))
+
     def combined(self, w: Array) -> Array:
-        """sum_k w_k a_k."""
+        """sum_k w_k a_k.
+
+        Squared differences are the product of (-2 x w, |x|_w^2, 1) and (x', 1, |x'|_w^2): one product writes them once.
+        """
         X, centres = self._points
-        products = (X * w) @ centres.T
         if self.profile.shape != "rbf":
-            return products
+            return np.asarray((X * w) @ centres.T)
         left, right = self._squares
-        products *= -2.0
-        products += (left @ w)[:, None]
-        products += right @ w
-        return products
+        points = np.column_stack([-2.0 * X * w, left @ w, np.ones(len(X))])
+        others = np.column_stack([centres, np.ones(len(centres)), right @ w])
+        return np.asarray(points @ others.T)
 
     def sums(self, M: Array) -> Array:
         """The sums of M * a_k over all pairs, for every k."""
@@ -95,12 +108,12 @@ class FeatureKernel:
         if self.profile.shape != "rbf":
             return cross
         left, right = self._squares
-        return np.asarray(M.sum(axis=1) @ left + M.sum(axis=0) @ right - 2.0 * cross)
+        return np.asarray((M @ np.ones(M.shape[1])) @ left + (np.ones(len(M)) @ M) @ right - 2.0 * cross)
 
     def distances(self, z: Array) -> Array:
         """The matrix A; squared distances are not allowed to become negative by rounding."""
         A = self.combined(z**2)
-        return np.maximum(A, 0.0, out=A) if self.profile.shape == "rbf" else A
+        return np.clip(A, 0.0, _FAR, out=A) if self.profile.shape == "rbf" else A
 
     def matrix(self, z: Array) -> Array:
         """The kernel matrix of points and centres."""
@@ -193,7 +206,7 @@ class WeightPoint:
     @cached_property
     def _slopes(self) -> Array:
         """The derivative of the value in the squares of z, without the price."""
-        return self.kernel.sums(self.first * self._outer)
+        return self.kernel.sums(np.multiply(self.first, self._outer, out=self.kernel.scratch))
 
     @cached_property
     def gradient(self) -> Array:
@@ -205,16 +218,17 @@ class WeightPoint:
     def hessian_product(self, v: Array) -> Array:
         d = len(self.z)
         v, p = v[:d], v[d:] if self.margin != "fixed" else np.zeros_like(self.nu)
-        dA = self.kernel.combined(2.0 * self.z * v)
-        dK = self.first * dA
-        dF = dK @ self.B
+        dA, scratch = self.kernel.combined(2.0 * self.z * v), self.kernel.scratch
+        dF = np.multiply(self.first, dA, out=scratch) @ self.B
         dG = self.H * (p * self.F + self.nu * dF)
         left = p * self.G + self.nu * dG
         if self.margin != "functional":
             left[self.index] += self.nu * p * self.B
-        np.multiply(self.second, dA, out=dA)
+        dA *= self.second
         dA *= self._outer
-        dA += self.first * (left @ self.B.T)
+        np.matmul(left, self.B.T, out=scratch)
+        scratch *= self.first
+        dA += scratch
         in_z = (2.0 * self._slopes + self._rise) * v + 2.0 * self.z * self.kernel.sums(dA)
         if self.margin == "fixed":
             return in_z
@@ -277,7 +291,7 @@ class ReducedPoint:
 
     def __init__(self, kernel: FeatureKernel, machines: Machines, z: Array, start: tuple[Array, Array] | None) -> None:
         A = kernel.distances(z)
-        K = kernel.profile(A)
+        K = kernel.profile(A.copy())
         self.machines, self.z = machines, z
         self.B, self.b, value = machines.solve(K, start)
         price, self._charge, self._rise = machines.price(z)
@@ -296,7 +310,7 @@ class ReducedPoint:
     @cached_property
     def _derivatives(self) -> tuple[Array, Array, Array]:
         """phi', phi'' and the derivative of the value in K, all between centres."""
-        _, first, second = self._kernel.profile.derivatives(self._A)
+        _, first, second = self._kernel.profile.derivatives(self._A.copy())
         own = self.B[self.index]
         return first, second, -0.5 * own @ own.T
 
@@ -326,16 +340,17 @@ class ReducedPoint:
         first, second, outer = self._derivatives
         own = self.B[self.index]
         dA = self._part.combined(2.0 * self.z * v)
-        pushed = (first * dA) @ own
+        pushed = np.multiply(first, dA, out=self._part.scratch) @ own
         P = np.zeros_like(own)
         for c, (curved, factor, ones) in enumerate(self._systems):
             if len(curved):
                 answer = sl.cho_solve(factor, -pushed[curved, c], check_finite=False)
                 P[curved, c] = answer - answer.sum() / ones.sum() * ones
-        np.multiply(second, dA, out=dA)
+        dA *= second
         dA *= outer
-        half = P @ own.T
-        dA -= 0.5 * first * (half + half.T)
+        half = np.matmul(P, own.T, out=self._part.scratch)
+        half *= first
+        dA -= half  # with its transpose and half of it; the sums below are the same for both
         return (2.0 * self._slopes + self._rise) * v + 2.0 * self.z * self._part.sums(dA)
 
 
