@@ -421,6 +421,8 @@ def test_a_price_that_nobody_pays():
     assert len(set(model.predict(X))) == 1
     with pytest.warns(UserWarning, match="No features were selected"):
         assert model.transform(X).shape == (80, 0)
+    with pytest.warns(UserWarning, match=r"KernelFeatureSelectorCV selected no feature.*mu=1e\+05; lower it"):
+        KernelFeatureSelectorCV([1.0], [1e5], cv=2, penalty="weights").fit(X, y)
 
 
 def test_ranks_and_names():

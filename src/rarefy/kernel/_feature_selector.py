@@ -218,12 +218,7 @@ class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
         """
         problem, classes = self._problem(*self._data(X, y, sample_weight))
         self._store(problem, classes, self._search(problem, self._start(problem)))
-        if not self.support_.any():
-            warnings.warn(
-                f"{type(self).__name__} selected no feature: none is worth its price mu={float(self.mu):.4g}; lower it",
-                UserWarning,
-                stacklevel=2,
-            )
+        self._say_if_empty(float(self.mu))
         return self
 
     def mu_path(self, X, y, mus, sample_weight=None):
@@ -248,20 +243,22 @@ class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
             raise ParameterError(
                 f"mus of {type(self).__name__}.mu_path must be finite numbers >= 0, at least one; got {mus}."
             )
-        models, z = {}, None
+        models, z = [self._with_price(float(mu)) for mu in mus], None
+        problem, classes = models[0]._problem(*models[0]._data(X, y, sample_weight))
+        seen = {name: value for name, value in vars(models[0]).items() if name.endswith("_in_")}
         for i in np.argsort(mus, kind="stable"):
-            models[i] = model = self._with_price(float(mus[i]))
-            problem, classes = model._problem(*model._data(X, y, sample_weight))
+            model = models[i]
+            vars(model).update(seen)
+            problem = replace(problem, machines=replace(problem.machines, mu=model.mu))
             found = model._search(problem, model._start(problem) if z is None else z, once=z is not None)
             model._store(problem, classes, found)
             z = found.z if found.z.any() else z
-        ordered = [models[i] for i in range(len(mus))]
         return MuPath(
             mus,
-            np.stack([model.feature_weights_ for model in ordered]),
-            np.array([int(model.support_.sum()) for model in ordered]),
-            np.array([model.objective_ for model in ordered]),
-            ordered,
+            np.stack([model.feature_weights_ for model in models]),
+            np.array([int(model.support_.sum()) for model in models]),
+            np.array([model.objective_ for model in models]),
+            models,
         )
 
     def decision_function(self, X):
@@ -424,6 +421,14 @@ class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
         with problem.threads():
             self.curvature_ = np.nan if self.method == "gmkl" else smallest_curvature(problem, found)
         return self
+
+    def _say_if_empty(self, mu):
+        if not self.support_.any():
+            warnings.warn(
+                f"{type(self).__name__} selected no feature: none is worth its price mu={mu:.4g}; lower it",
+                UserWarning,
+                stacklevel=3,
+            )
 
     def _get_support_mask(self):
         check_is_fitted(self, "feature_weights_")

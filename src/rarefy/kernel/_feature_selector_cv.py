@@ -146,6 +146,7 @@ class KernelFeatureSelectorCV(KernelFeatureSelector):
         adopt(self, fitted)
         self.C_, self.mu_, self.init_, self.penalty_ = float(Cs[i]), float(mus[j]), *ways[k]
         self.Cs_, self.mus_, self.cv_scores_, self.cv_n_features_ = Cs, mus, scores[k], counts[k]
+        self._say_if_empty(self.mu_)
         return self
 
     def mu_path(self, X, y, mus, sample_weight=None):
