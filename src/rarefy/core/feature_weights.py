@@ -20,13 +20,12 @@ M * a_k for one M and all k. Each is one product of n x s and s x d matrices: no
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-import scipy.linalg as sl
 
 from rarefy.core.rows import Array, Index
-from rarefy.core.smooth_svm import loss, positive_factor, smooth_svm
+from rarefy.core.smooth_svm import CurvedSystem, loss, smooth_svm
 
 Shape = Literal["rbf", "poly"]
 
@@ -324,16 +323,14 @@ class ReducedPoint:
         return 2.0 * self.z * self._slopes + self._charge
 
     @cached_property
-    def _systems(self) -> list[tuple[Index, Any, Array]]:
-        """For every machine the curved points among the centres, the factor of their system, and its answer to ones."""
+    def _systems(self) -> list[tuple[int, Index, CurvedSystem]]:
+        """Machines that have curved points, which of the centres these are, and their systems."""
         systems = []
-        for c in range(self.B.shape[1]):
-            curved = np.flatnonzero(self._curved[self.index, c])
-            lifted = self._K[np.ix_(curved, curved)]
-            lifted.flat[:: len(curved) + 1] += 2.0 * self.machines.smoothing / self.machines.costs[self.index[curved]]
-            factor = positive_factor(lifted) if len(curved) else None
-            ones = sl.cho_solve(factor, np.ones(len(curved)), check_finite=False) if len(curved) else np.ones(0)
-            systems.append((curved, factor, ones))
+        for c, at in enumerate(self._curved[self.index].T):
+            curved = np.flatnonzero(at)
+            if len(curved):
+                K, costs = self._K[np.ix_(curved, curved)], self.machines.costs[self.index[curved]]
+                systems.append((c, curved, CurvedSystem(K, costs, self.machines.smoothing)))
         return systems
 
     def hessian_product(self, v: Array) -> Array:
@@ -342,10 +339,8 @@ class ReducedPoint:
         dA = self._part.combined(2.0 * self.z * v)
         pushed = np.multiply(first, dA, out=self._part.scratch) @ own
         P = np.zeros_like(own)
-        for c, (curved, factor, ones) in enumerate(self._systems):
-            if len(curved):
-                answer = sl.cho_solve(factor, -pushed[curved, c], check_finite=False)
-                P[curved, c] = answer - answer.sum() / ones.sum() * ones
+        for c, curved, system in self._systems:
+            P[curved, c] = system.solve(-pushed[curved, c])[0]
         dA *= second
         dA *= outer
         half = np.matmul(P, own.T, out=self._part.scratch)

@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 import scipy.linalg as sl
 
+from rarefy.core.cholesky import lifted_cholesky
 from rarefy.core.rows import Array, Index, Rows
 from rarefy.core.threads import threads_for
 
@@ -143,15 +144,7 @@ class Factor:
         self.d = np.where(diagonal > 0.0, 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0)), 1.0)
         self.N = N * self.d[:, None] * self.d
         with threads_for(len(N)):
-            for lift in 10.0 ** np.arange(-14.0, 1.0, 2.0):
-                lifted = self.N.copy()
-                lifted.flat[:: len(N) + 1] += lift
-                try:
-                    self.cholesky = sl.cho_factor(lifted, overwrite_a=True, check_finite=False)
-                except (np.linalg.LinAlgError, ValueError):  # not positive, or not finite
-                    continue
-                return
-        raise np.linalg.LinAlgError("the normal equations could not be factorised")
+            self.cholesky = lifted_cholesky(self.N, "the matrix of the normal equations", plain_first=False)
 
     def solve(self, b: Array) -> Array:
         b = self.d * b

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as sl
 
+from rarefy.core.cholesky import lifted_cholesky
 from rarefy.core.rows import Array
 from rarefy.core.threads import threads_for
 
@@ -96,14 +97,9 @@ def _newton(
     curved = np.flatnonzero((short > 0.0) & (short <= 2.0 * smoothing))
     linear = short > 2.0 * smoothing
     target = np.where(linear, costs * y, 0.0)
-    lifted = K[np.ix_(curved, curved)]
-    lifted.flat[:: len(curved) + 1] += 2.0 * smoothing / costs[curved]
     if len(curved):
-        factor = positive_factor(lifted)
-        rest = y[curved] - K[curved] @ target
-        both = sl.cho_solve(factor, np.column_stack([rest, np.ones(len(curved))]), check_finite=False)
-        ahead = float((both[:, 0].sum() + target.sum()) / both[:, 1].sum())
-        target[curved] = both[:, 0] - ahead * both[:, 1]
+        system = CurvedSystem(K[np.ix_(curved, curved)], costs[curved], smoothing)
+        target[curved], ahead = system.solve(y[curved] - K[curved] @ target, -float(target.sum()))
     elif abs(float(target.sum())) > 1e-12 * float(costs.sum()):
         # Nothing bends in b: it goes first, alone, to where the losses balance.
         target, ahead = beta, _best_offset(scores, y, costs, smoothing)
@@ -118,17 +114,25 @@ def _newton(
     return beta + length * change, b + length * shift, scores + length * changed, length > 0.0
 
 
-def positive_factor(M: Array) -> tuple[Array, bool]:
-    """Cholesky factor of a positive definite matrix, lifted a little where rounding has made it indefinite."""
-    largest = float(M.diagonal().max(initial=0.0))
-    for lift in (0.0, *10.0 ** np.arange(-14.0, 1.0, 2.0)):
-        lifted = M.copy()
-        lifted.flat[:: len(M) + 1] += lift * largest
-        try:
-            return sl.cho_factor(lifted, overwrite_a=True, check_finite=False)
-        except np.linalg.LinAlgError:
-            continue
-    raise np.linalg.LinAlgError("a kernel matrix is far from positive semi-definite, or not finite")
+class CurvedSystem:
+    """The points on the curved piece of the loss: what their coefficients are when all else is given.
+
+    (K + 2e / C) x + shift = right, with the sum of x given; K, their own matrix, is overwritten.
+    """
+
+    def __init__(self, K: Array, costs: Array, smoothing: float) -> None:
+        K.flat[:: len(K) + 1] += 2.0 * smoothing / costs
+        self._factor = lifted_cholesky(K, "a kernel matrix")
+        self._ones = self._solve(np.ones(len(K)))
+
+    def _solve(self, right: Array) -> Array:
+        return np.asarray(sl.cho_solve(self._factor, right, check_finite=False))
+
+    def solve(self, right: Array, total: float = 0.0) -> tuple[Array, float]:
+        """x and the shift."""
+        answer = self._solve(right)
+        shift = float((answer.sum() - total) / self._ones.sum())
+        return answer - shift * self._ones, shift
 
 
 @dataclass(frozen=True)
