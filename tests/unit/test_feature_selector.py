@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import StratifiedKFold, cross_val_score
@@ -25,6 +26,7 @@ from rarefy.core.weight_search import (
 )
 from rarefy.exceptions import DegenerateDataError, ParameterError
 from rarefy.kernel import KernelFeatureSelector, KernelFeatureSelectorCV
+from rarefy.kernel._feature_selector_cv import _best
 
 METHODS = ("ao", "ao1", "ao2", "full", "reduced", "gmkl")
 
@@ -265,6 +267,27 @@ def test_weights_are_stationary(method, penalty):
         assert abs(slope) < (0.2 if method == "gmkl" else 0.02)
 
 
+@pytest.mark.parametrize("init", ["ones", "scaled"])
+@pytest.mark.parametrize("method", ["ao", "ao1", "ao2", "reduced"])
+def test_squares_leave_nobody_out_who_is_worth_the_price(method, init):
+    """A weight of zero is stationary; it is a minimum only where the feature's slope is above minus its price."""
+    X, y = load_breast_cancer(return_X_y=True)
+    X, y = StandardScaler().fit_transform(X[::3]), y[::3]
+    best = KernelFeatureSelector(4.0, 4.0, method="reduced", penalty="squares", tol=1e-6).fit(X, y)
+    model = KernelFeatureSelector(4.0, 4.0, method=method, init=init, penalty="squares").fit(X, y)
+    assert model.objective_ == pytest.approx(best.objective_, rel=1e-4)
+    assert model.curvature_ > 0.0
+    assert model.support_.sum() < 15
+    problem, _ = model._problem(X, y, np.ones(len(y)))
+    B, b, _ = problem.solve_machines(model.feature_weights_)
+    assert problem.slopes(model.feature_weights_, B, b)[~model.support_].min() > -4.0
+    # Without its heaviest feature it is at a saddle point, and says so.
+    z = np.where(model.ranking_ == 1, 0.0, model.feature_weights_)
+    without = KernelFeatureSelector(4.0, 4.0, method="reduced", init=z, penalty="squares").fit(X, y)
+    assert np.argmin(model.ranking_) not in without.get_support(indices=True)
+    assert without.curvature_ < 0.0
+
+
 def test_polynomial_kernels():
     X, y = crossed()
     model = KernelFeatureSelector(1.0, 0.5, kernel="poly", degree=2).fit(X, y)
@@ -342,6 +365,20 @@ def test_screening_starts_with_the_most_promising_and_brings_in_what_it_missed(m
     monkeypatch.setattr("rarefy.core.weight_search._promising", lambda problem, z, size: last)
     model = KernelFeatureSelector(1.0, 8.0, screening=30, init="scaled", tol=1e-2).fit(X, y)
     assert set(np.argsort(model.ranking_)[:2]) == {70, 130}
+
+
+def test_screening_with_squares_ends_when_no_column_outside_is_worth_its_price(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 60))
+    y = X[:, :6].sum(axis=1) + 0.5 * rng.standard_normal(80) > 0
+    model = KernelFeatureSelector(1.0, 2.0, penalty="squares", screening=20, init="scaled")
+    problem, _ = model._problem(X, y, np.ones(80))
+    monkeypatch.setattr("rarefy.core.weight_search._promising", lambda problem, z, size: np.arange(40, 60))
+    found = screened(problem, model._start(problem), reduced, 20, rounds=30)
+    assert set(range(6)) <= set(present(found.z))
+    assert np.median(found.z[present(found.z)]) < 0.7, "else the price of a weight and of its square are alike"
+    slopes = problem.slopes(found.z, found.B, found.b)
+    assert slopes[found.z == 0.0].min() > -2.0
 
 
 def test_screening_looks_at_columns_alone_and_beside_the_others():
@@ -473,6 +510,26 @@ def test_ties_go_to_fewer_features():
     sizes = model.cv_n_features_.mean(axis=2)[0]
     assert sizes[list(model.mus_).index(model.mu_)] == sizes.min()
     assert model.mu_ == model.mus_[sizes == sizes.min()].max()
+
+
+def test_of_equal_scores_the_fewest_features_then_the_highest_price_then_the_smallest_C():
+    scores, counts = np.full((2, 2, 3, 2), 0.5), np.full((2, 2, 3, 2), 7)
+    assert _best(scores, counts) == (0, 0, 2)
+    counts[1, 1, 0] = 5
+    assert _best(scores, counts) == (1, 1, 0)
+    counts[0, 1, 1] = 2, 7  # fewer on average, though not everywhere
+    assert _best(scores, counts) == (0, 1, 1)
+    scores[0, 0, 0, 1] = 0.6
+    assert _best(scores, counts) == (0, 0, 0)
+    scores[..., 1] = np.nan  # now the second fold says nothing, of scores or of sizes
+    counts[1, 1, 0], counts[0, 1, 1] = (3, 9), (4, 0)
+    assert _best(scores, counts) == (1, 1, 0)
+
+
+def test_gmkl_has_its_own_penalty():
+    X, y = crossed(n=40)
+    model = KernelFeatureSelectorCV([1.0], [1.0], cv=2, method="gmkl", penalty="weights", init="ones", tol=0.1)
+    assert model.fit(X, y).penalty_ == "squares"
 
 
 def test_both_starts_and_penalties_are_tried_and_the_best_is_kept():

@@ -21,6 +21,7 @@ from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse.linalg as ssl
+from numpy.typing import NDArray
 
 from rarefy.core.feature_weights import (
     GAUSSIAN,
@@ -46,6 +47,8 @@ _GONE = 1e-6
 """Weights below this share of the largest are set to zero on the way."""
 _UNSEEN = 1e-12
 """Where squared distances are below this, all points look the same to the kernel, and all weights are gone."""
+_CHANCES = 5
+"""How often features that are gone and worth their price by now may come back."""
 _FIRST_RADIUS = 0.3
 """Of the first region, relative to the weights: far away the model knows nothing."""
 _SHARP = 0.05
@@ -83,6 +86,14 @@ class Problem:
             return self
         return replace(self, X=np.ascontiguousarray(self.X[:, features]))
 
+    def floor(self, count: int) -> Array:
+        """The bounds of so many weights.
+
+        A price of squares is smooth at zero, and the whole objective the same for z and -z: there is no wall to be
+        kept from, and a weight that is not worth its price goes to zero as fast as any other variable to its place.
+        """
+        return np.full(count, 0.0 if self.machines.power == 1 else -np.inf)
+
     def threads(self) -> AbstractContextManager[Any]:
         """One BLAS thread unless there are many points or features: the products of a search are small and many."""
         return threads_for(max(self.X.shape))
@@ -111,9 +122,9 @@ def present(z: Array) -> Index:
 
 
 def _spread(problem: Problem, values: Array, features: Index) -> Array:
-    """Weights of all features, those that are all but gone being zero."""
+    """Weights of all features, those that are all but gone being zero; their signs do not matter."""
     z = np.zeros(problem.X.shape[1])
-    z[features] = values
+    z[features] = np.abs(values)
     seen = float(problem.X[:, features].var(axis=0) @ values**2) > _UNSEEN
     return np.where(seen & (z > _GONE * z.max(initial=0.0)), z, 0.0)
 
@@ -178,7 +189,8 @@ def _weight_half(problem: Problem, z: Array, B: Array, b: Array, margin: Margin,
     at = weight_step(kernel, problem.machines, index, B / nu, b / nu, margin=margin)
     x = z[alive] if margin == "fixed" else np.concatenate([z[alive], nu])
     radius = _FIRST_RADIUS * float(np.sqrt(z.sum()))
-    best = trust_region(at, x, lower=np.zeros(len(x)), radius=radius, tol=1e-3 * tol, max_iter=inner, max_products=30)
+    lower = np.concatenate([problem.floor(len(alive)), np.zeros(len(x) - len(alive))])
+    best = trust_region(at, x, lower=lower, radius=radius, tol=1e-3 * tol, max_iter=inner, max_products=30)
     return _spread(problem, best.x[: len(alive)], alive)
 
 
@@ -202,7 +214,7 @@ def together(
 
     def stretch(kernel: FeatureKernel, z: Array, radius: float) -> tuple[Minimum, Array]:
         x = np.concatenate([machines[0][0].ravel(), machines[0][1], z])
-        lower = np.where(np.arange(len(x)) < n * q + q, -np.inf, 0.0)
+        lower = np.concatenate([np.full(n * q + q, -np.inf), problem.floor(len(z))])
         at = whole_problem(kernel, problem.machines)
         best = trust_region(at, x, lower=lower, radius=radius, tol=1e-2 * tol**2, max_iter=25, max_products=100)
         B, b, found = split(best.x, n, q)
@@ -241,20 +253,32 @@ def _in_stretches(
 
 
 def reduced(
-    problem: Problem, z: Array, *, tol: float = 1e-3, max_iter: int = 300, callback: Callback | None = None
+    problem: Problem,
+    z: Array,
+    *,
+    field: NDArray[np.bool_] | None = None,
+    tol: float = 1e-3,
+    max_iter: int = 300,
+    callback: Callback | None = None,
 ) -> Solution:
     """The weights in one trust region, the machines being solved anew, and exactly, at every place.
+
+    Where squares are paid for, zero is no wall but a stationary point, and a saddle if a feature that is gone is worth
+    its price by now. Such features get a faint weight and the search goes on.
 
     Parameters
     ----------
     problem, z, callback
         As in `alternate`.
+    field : (d,) array of bool or None
+        Features that may come back; None means those that have a weight in z.
     tol : float
         It stops where ten steps gain less than a hundredth of it, relative to the objective, or a step promises less
         than a thousandth.
     max_iter : int
         Steps; every ten of them, features without weight are left out.
     """
+    wanted = z > 0.0 if field is None else field
     machines: list[tuple[Array, Array]] = []  # of the last place, to start from at the next
 
     def stretch(kernel: FeatureKernel, z: Array, radius: float) -> tuple[Minimum, Array]:
@@ -263,12 +287,22 @@ def reduced(
             machines[:] = [(point.B, point.b)]
             return point
 
-        lower = np.zeros(len(z))
+        lower = problem.floor(len(z))
         best = trust_region(at, z, lower=lower, radius=radius, tol=1e-3 * tol, max_iter=10, max_products=30)
         return best, best.x
 
-    z, history, n_iter, done = _in_stretches(problem, z, stretch, [], tol, max_iter, callback)
-    B, b, value = problem.solve_machines(z, machines[0] if machines else None)
+    history: list[float] = []
+    n_iter, chances = 0, _CHANCES if problem.machines.power == 2 else 0
+    while True:
+        z, history, steps, done = _in_stretches(problem, z, stretch, history, tol, max_iter - n_iter, callback)
+        n_iter, chances = n_iter + steps, chances - 1
+        B, b, value = problem.solve_machines(z, machines[0] if machines else None)
+        if chances < 0 or not done or not z.any():
+            break
+        missed = wanted & (z == 0.0) & (problem.slopes(z, B, b) < -problem.machines.mu)
+        if not missed.any():
+            break
+        z = np.where(missed, FAINT * z.max(), z)
     return Solution(z, B, b, value, (*history, value), n_iter, done)
 
 
@@ -412,11 +446,21 @@ def smallest_curvature(problem: Problem, solution: Solution) -> float:
     """The smallest eigenvalue of the Hessian in the weights that are not faint, the machines following them.
 
     That is the Schur complement of the Hessian in all variables. The block of the machines has no negative eigenvalue,
-    so the two have one or not together: it is negative at a saddle point. Faint weights are at their bound.
+    so the two have one or not together: it is negative at a saddle point. Faint weights are at their bound if weights
+    are paid for. If squares are, they count as zero, where the Hessian has nothing beside their own second derivatives.
     """
     keep = present(solution.z)
     if not len(keep):
         return 0.0
+    of_kept = _curvature_among(problem, solution, keep)
+    gone = np.setdiff1d(np.flatnonzero(problem.X.std(axis=0) > 0.0), keep)
+    if problem.machines.power == 1 or not len(gone):
+        return of_kept
+    slopes = problem.slopes(solution.z, solution.B, solution.b)
+    return min(of_kept, 2.0 * float(slopes[gone].min() + problem.machines.mu))
+
+
+def _curvature_among(problem: Problem, solution: Solution, keep: Index) -> float:
     here = ReducedPoint(problem.among(keep).kernel(), problem.machines, solution.z[keep], (solution.B, solution.b))
     n = len(keep)
     if n <= _DENSE:

@@ -119,7 +119,8 @@ class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
         1 for the largest weight, 2 for the next; equal weights have equal ranks.
     curvature_ : float
         Smallest eigenvalue of the Hessian in the selected weights, the machine following them: negative at a saddle
-        point, not negative at a minimiser. nan for "gmkl", whose objective is another one.
+        point, not negative at a minimiser. With `penalty` "squares" in all weights, because zero is no bound there.
+        nan for "gmkl", whose objective is another one.
     objective_ : float
         What was reached.
     history_ : ndarray
@@ -130,8 +131,8 @@ class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
         Coefficients of the kernel functions.
     intercept_ : ndarray of shape (n_machines,)
         Intercepts.
-    support_vectors_ : ndarray of shape (n_support_vectors, n_selected)
-        The points of the kernel functions, in the features that have a weight.
+    support_vectors_ : ndarray of shape (n_support_vectors, n_nonzero)
+        The points of the kernel functions, in the features that have a weight, if only a faint one.
     classes_ : ndarray of shape (n_classes,)
         The class labels; more than two get one machine each, against the others, with the same weights.
     n_features_in_ : int
@@ -388,7 +389,7 @@ class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
                 found = searches[self.method](problem, z, **common)
             if not self.polish or self.method in ("reduced", "gmkl"):
                 return found
-            last = reduced(problem, found.z, tol=float(self.tol))
+            last = reduced(problem, found.z, field=z > 0.0, tol=float(self.tol))
             return replace(last, history=(*found.history, *last.history), n_iter=found.n_iter)
 
         rng = np.random.default_rng(draw_seed(self.random_state))

@@ -122,7 +122,8 @@ class KernelFeatureSelectorCV(KernelFeatureSelector):
         """
         Cs = self._grid("Cs", self.Cs, 4.0 ** np.arange(3))
         mus = np.sort(self._grid("mus", self.mus, 4.0 ** np.arange(-4, 2)))
-        ways = list(product(self._either("init", ("ones", "scaled")), self._either("penalty", ("squares", "weights"))))
+        penalties = ("squares",) if self.method == "gmkl" else self._either("penalty", ("squares", "weights"))
+        ways = list(product(self._either("init", ("ones", "scaled")), penalties))
         points, labels, weights = self._inner(float(Cs[0]), *ways[0])._data(X, y, sample_weight)
         folds = list(check_cv(self.cv, labels, classifier=True).split(points, labels))
 
@@ -136,11 +137,9 @@ class KernelFeatureSelectorCV(KernelFeatureSelector):
         found = Parallel(n_jobs=self.n_jobs)(delayed(one)(*task) for task in tasks)
         shape = len(ways), len(Cs), len(folds), len(mus)
         scores, counts = (np.array(part).reshape(shape).swapaxes(2, 3) for part in zip(*found, strict=True))
-        usable = np.isfinite(scores).all(axis=(0, 1, 2))
-        if not usable.any():
+        if not np.isfinite(scores).all(axis=(0, 1, 2)).any():
             raise DegenerateDataError(f"{type(self).__name__} found no fold with points that count to check with.")
-        mean, sizes = scores[..., usable].mean(axis=3).round(12), counts.mean(axis=3)
-        k, i, j = max(np.ndindex(*mean.shape), key=lambda at: (mean[at], -sizes[at], at[2], -at[1], -at[0]))
+        k, i, j = _best(scores, counts)
         # Along the path up to the price, as in the folds.
         fitted = self._inner(float(Cs[i]), *ways[k]).mu_path(X, y, mus[: j + 1], sample_weight).models[-1]
         adopt(self, fitted)
@@ -188,3 +187,13 @@ class KernelFeatureSelectorCV(KernelFeatureSelector):
                 f"{name} of {type(self).__name__} must be finite numbers {sign} 0, at least one; got {values}."
             )
         return values
+
+
+def _best(scores, counts):
+    """Which way, C and price: the highest score, then the fewest features, the highest price, the smallest C.
+
+    Both arrays have an axis for each of these and one for the folds. A fold whose scores are not numbers has no say.
+    """
+    usable = np.isfinite(scores).all(axis=(0, 1, 2))
+    mean, sizes = scores[..., usable].mean(axis=3).round(12), counts[..., usable].mean(axis=3)
+    return max(np.ndindex(*mean.shape), key=lambda at: (mean[at], -sizes[at], at[2], -at[1], -at[0]))
