@@ -10,8 +10,10 @@ descend     the machines are solved anew at every trial step, and the weights fo
             [VarmaBabu2009]_: the peer, with weights that enter linearly and a hinge that is all but sharp
 
 A weight of zero is stationary, so a feature that is gone stays gone, and where a search ends depends on where it
-begins. `vote` begins at many places and lets the outcomes vote on the features to begin with once more; `screened`
-works on few of very many features and brings in those that would help.
+begins. Where squares are paid for the objective is the same for z and -z and needs no bound at zero; it is kept all the
+same, because without it weights leave in leaps and the minima that are found predict worse (clusters on cubes with 100
+columns of noise: errors of 25 instead of 16 %). `vote` begins at many places and lets the outcomes vote on the features
+to begin with once more; `screened` works on few of very many features and brings in those that would help.
 """
 
 from collections.abc import Callable
@@ -86,14 +88,6 @@ class Problem:
             return self
         return replace(self, X=np.ascontiguousarray(self.X[:, features]))
 
-    def floor(self, count: int) -> Array:
-        """The bounds of so many weights.
-
-        A price of squares is smooth at zero, and the whole objective the same for z and -z: there is no wall to be
-        kept from, and a weight that is not worth its price goes to zero as fast as any other variable to its place.
-        """
-        return np.full(count, 0.0 if self.machines.power == 1 else -np.inf)
-
     def threads(self) -> AbstractContextManager[Any]:
         """One BLAS thread unless there are many points or features: the products of a search are small and many."""
         return threads_for(max(self.X.shape))
@@ -122,9 +116,9 @@ def present(z: Array) -> Index:
 
 
 def _spread(problem: Problem, values: Array, features: Index) -> Array:
-    """Weights of all features, those that are all but gone being zero; their signs do not matter."""
+    """Weights of all features, those that are all but gone being zero."""
     z = np.zeros(problem.X.shape[1])
-    z[features] = np.abs(values)
+    z[features] = values
     seen = float(problem.X[:, features].var(axis=0) @ values**2) > _UNSEEN
     return np.where(seen & (z > _GONE * z.max(initial=0.0)), z, 0.0)
 
@@ -189,8 +183,7 @@ def _weight_half(problem: Problem, z: Array, B: Array, b: Array, margin: Margin,
     at = weight_step(kernel, problem.machines, index, B / nu, b / nu, margin=margin)
     x = z[alive] if margin == "fixed" else np.concatenate([z[alive], nu])
     radius = _FIRST_RADIUS * float(np.sqrt(z.sum()))
-    lower = np.concatenate([problem.floor(len(alive)), np.zeros(len(x) - len(alive))])
-    best = trust_region(at, x, lower=lower, radius=radius, tol=1e-3 * tol, max_iter=inner, max_products=30)
+    best = trust_region(at, x, lower=np.zeros(len(x)), radius=radius, tol=1e-3 * tol, max_iter=inner, max_products=30)
     return _spread(problem, best.x[: len(alive)], alive)
 
 
@@ -214,7 +207,7 @@ def together(
 
     def stretch(kernel: FeatureKernel, z: Array, radius: float) -> tuple[Minimum, Array]:
         x = np.concatenate([machines[0][0].ravel(), machines[0][1], z])
-        lower = np.concatenate([np.full(n * q + q, -np.inf), problem.floor(len(z))])
+        lower = np.where(np.arange(len(x)) < n * q + q, -np.inf, 0.0)
         at = whole_problem(kernel, problem.machines)
         best = trust_region(at, x, lower=lower, radius=radius, tol=1e-2 * tol**2, max_iter=25, max_products=100)
         B, b, found = split(best.x, n, q)
@@ -287,7 +280,7 @@ def reduced(
             machines[:] = [(point.B, point.b)]
             return point
 
-        lower = problem.floor(len(z))
+        lower = np.zeros(len(z))
         best = trust_region(at, z, lower=lower, radius=radius, tol=1e-3 * tol, max_iter=10, max_products=30)
         return best, best.x
 
