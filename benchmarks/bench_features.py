@@ -45,7 +45,7 @@ def weight_half(n=1000, d=2000):
     M, centres = np.ones((n, len(index))), X[index]
     forth = min(clock(lambda: X @ centres.T)[1] for _ in range(5))
     back = min(clock(lambda: M @ centres)[1] for _ in range(5))
-    counts = {"values": 0, "products": 0}
+    counts = {"values": 0}
     at = weight_step(kernel, machines, index, B[index], b, margin="geometric")
 
     def counted(x):
@@ -57,7 +57,8 @@ def weight_half(n=1000, d=2000):
         lambda: trust_region(counted, x, lower=np.zeros(d + 1), radius=0.3, tol=1e-6, max_iter=20, max_products=30)
     )
     # A value needs one product with the centres, its gradient one back, a product with the Hessian one of each.
-    needed = (counts["values"] + best.n_products) * (forth + back)
+    counts["products"] = best.n_products
+    needed = (counts["values"] + counts["products"]) * (forth + back)
     print(
         f"n={n} d={d}, {len(index)} centres: {counts['values']} values, {best.n_products} Hessian products, "
         f"{seconds:.2f} s, {seconds / needed:.2f}x their matrix products"

@@ -225,7 +225,7 @@ class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
     def mu_path(self, X, y, mus, sample_weight=None):
         """Learn for many prices of a weight, each from the weights of the one before.
 
-        It goes from the smallest price to the largest: features leave one after the other, and none has to come back.
+        It goes from the smallest price to the largest: features leave one after the other, and hardly one comes back.
 
         Parameters
         ----------
