@@ -37,6 +37,7 @@ _OPTIONS = {
     "AO-II, true start": {"method": "ao2"},
     "AO-II, 4 starts": {"method": "ao2", "n_starts": 4, "random_state": 0},
     "AO-II, 8 starts": {"method": "ao2", "n_starts": 8, "random_state": 0},
+    "AO-II, 16 starts": {"method": "ao2", "n_starts": 16, "random_state": 0},
 }
 
 
