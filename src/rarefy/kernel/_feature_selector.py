@@ -84,8 +84,7 @@ class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
         moves the weights, with the machine solved anew at every place; "gmkl" is the gradient method of Varma and
         Babu, which has `penalty` "squares".
     penalty : {"weights", "squares"}, default="weights"
-        What `mu` is the price of. Squares are cheap while they are small, so more features stay and share the work:
-        worse where few features matter among much noise, and better where most of them matter a little.
+        What `mu` is the price of. Squares are cheap while they are small, so more features stay and share the work.
     polish : bool, default=True
         Whether "ao", "ao1", "ao2" and "full" end with "reduced", which converges fast where they are slow.
     init : {"ones", "scaled"} or array-like of shape (n_features,), default="ones"
