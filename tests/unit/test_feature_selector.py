@@ -14,16 +14,8 @@ from sklearn.preprocessing import StandardScaler
 
 from rarefy.core.feature_weights import Machines, ReducedPoint, WholePoint
 from rarefy.core.trust_region import Minimum
-from rarefy.core.weight_search import (
-    Problem,
-    Solution,
-    _promising,
-    _weight_half,
-    present,
-    reduced,
-    screened,
-    smallest_curvature,
-)
+from rarefy.core.weight_search import Problem, Solution, _weight_half, present, reduced, smallest_curvature
+from rarefy.core.weight_starts import _promising, screened
 from rarefy.exceptions import DegenerateDataError, ParameterError
 from rarefy.kernel import KernelFeatureSelector, KernelFeatureSelectorCV
 from rarefy.kernel._feature_selector_cv import _best
@@ -362,7 +354,7 @@ def test_screening_starts_with_the_most_promising_and_brings_in_what_it_missed(m
     assert fields[0].shape == (100, 30)
     assert all(np.any(np.all(X[:, k] == fields[0].T, axis=1)) for k in (70, 130))
     last = np.arange(370, 400)
-    monkeypatch.setattr("rarefy.core.weight_search._promising", lambda problem, z, size: last)
+    monkeypatch.setattr("rarefy.core.weight_starts._promising", lambda problem, z, size: last)
     model = KernelFeatureSelector(1.0, 8.0, screening=30, init="scaled", tol=1e-2).fit(X, y)
     assert set(np.argsort(model.ranking_)[:2]) == {70, 130}
 
@@ -373,7 +365,7 @@ def test_screening_with_squares_ends_when_no_column_outside_is_worth_its_price(m
     y = X[:, :6].sum(axis=1) + 0.5 * rng.standard_normal(80) > 0
     model = KernelFeatureSelector(1.0, 2.0, penalty="squares", screening=20, init="scaled")
     problem, _ = model._problem(X, y, np.ones(80))
-    monkeypatch.setattr("rarefy.core.weight_search._promising", lambda problem, z, size: np.arange(40, 60))
+    monkeypatch.setattr("rarefy.core.weight_starts._promising", lambda problem, z, size: np.arange(40, 60))
     found = screened(problem, model._start(problem), reduced, 20, rounds=30)
     assert set(range(6)) <= set(present(found.z))
     assert np.median(found.z[present(found.z)]) < 0.7, "else the price of a weight and of its square are alike"
@@ -521,9 +513,22 @@ def test_of_equal_scores_the_fewest_features_then_the_highest_price_then_the_sma
     assert _best(scores, counts) == (0, 1, 1)
     scores[0, 0, 0, 1] = 0.6
     assert _best(scores, counts) == (0, 0, 0)
-    scores[..., 1] = np.nan  # now the second fold says nothing, of scores or of sizes
-    counts[1, 1, 0], counts[0, 1, 1] = (3, 9), (4, 0)
-    assert _best(scores, counts) == (1, 1, 0)
+
+
+def test_folds_whose_points_have_no_weight_have_no_say():
+    X, y = crossed(n=60)
+    y[:9] = 1 - y[:9]
+    folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
+    weights = np.ones(60)
+    weights[folds[2][1]] = 0.0
+    common = {"Cs": [0.25, 1.0, 4.0], "mus": [0.1, 1.0, 4.0], "method": "reduced", "init": "ones", "tol": 1e-2}
+    model = KernelFeatureSelectorCV(**common, cv=folds).fit(X, y, weights)
+    assert np.isnan(model.cv_scores_[..., 2]).all()
+    others = KernelFeatureSelectorCV(**common, cv=folds[:2]).fit(X, y, weights)
+    assert (model.C_, model.mu_) == (others.C_, others.mu_)
+    np.testing.assert_array_equal(model.cv_scores_[..., :2], others.cv_scores_)
+    with pytest.raises(DegenerateDataError, match="KernelFeatureSelectorCV found no fold with points that count"):
+        KernelFeatureSelectorCV(**common, cv=folds[2:]).fit(X, y, weights)
 
 
 def test_gmkl_has_its_own_penalty():

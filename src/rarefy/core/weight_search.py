@@ -12,9 +12,8 @@ descend     the machines are solved anew at every trial step, and the weights fo
 A weight of zero is stationary, so a feature that is gone stays gone, and where a search ends depends on where it
 begins. Where squares are paid for the objective is the same for z and -z and needs no bound at zero; it is kept all the
 same, because without it weights leave in leaps and the minima that are found predict worse (two geometries of
-clusters on cubes: errors of 25 and 28 instead of 16 and 13 %). `vote` begins at many places and lets the outcomes vote
-on the features to begin with once more; `screened` works on few of very many features and brings in those that would
-help.
+clusters on cubes: errors of 25 and 28 instead of 16 and 13 %). Several starts, and starts among very many features, are
+in `weight_starts`.
 """
 
 from collections.abc import Callable
@@ -42,7 +41,6 @@ from rarefy.core.trust_region import Minimum, trust_region
 
 Margin = Literal["fixed", "geometric", "functional"]
 Callback = Callable[[int, float, Array], None]
-Search = Callable[["Problem", Array], "Solution"]
 
 FAINT = 0.01
 """Weights below this share of the largest count as zero, as in the thesis."""
@@ -56,8 +54,6 @@ _FIRST_RADIUS = 0.3
 """Of the first region, relative to the weights: far away the model knows nothing."""
 _SHARP = 0.05
 """Smoothing of the hinge in `descend`, whose authors have none: the Newton steps need some, and this is little."""
-_GLANCE = 300
-"""Points by which features are looked at one by one."""
 _DENSE = 200
 """Weights up to which a Hessian is formed to find its smallest eigenvalue."""
 
@@ -116,7 +112,7 @@ def present(z: Array) -> Index:
     return np.flatnonzero(z > FAINT * z.max(initial=0.0))
 
 
-def _spread(problem: Problem, values: Array, features: Index) -> Array:
+def spread(problem: Problem, values: Array, features: Index) -> Array:
     """Weights of all features, those that are all but gone being zero."""
     z = np.zeros(problem.X.shape[1])
     z[features] = values
@@ -185,7 +181,7 @@ def _weight_half(problem: Problem, z: Array, B: Array, b: Array, margin: Margin,
     x = z[alive] if margin == "fixed" else np.concatenate([z[alive], nu])
     radius = _FIRST_RADIUS * float(np.sqrt(z.sum()))
     best = trust_region(at, x, lower=np.zeros(len(x)), radius=radius, tol=1e-3 * tol, max_iter=inner, max_products=30)
-    return _spread(problem, best.x[: len(alive)], alive)
+    return spread(problem, best.x[: len(alive)], alive)
 
 
 def together(
@@ -238,7 +234,7 @@ def _in_stretches(
         alive = np.flatnonzero(z > 0.0)
         best, found = stretch(problem.among(alive).kernel(), z[alive], _FIRST_RADIUS * float(np.sqrt(z.sum())))
         flat = bool(history) and history[-1] - best.value <= 1e-2 * tol * abs(best.value)
-        z, done = _spread(problem, found, alive), flat or best.status != "iteration limit"
+        z, done = spread(problem, found, alive), flat or best.status != "iteration limit"
         n_iter += max(best.n_iter, 1)
         history = [*history, best.value]
         if callback is not None:
@@ -341,99 +337,6 @@ def descend(
             callback(n_iter, value, np.sqrt(w))
     z = np.sqrt(w)
     return Solution(z, B, b, value, tuple(history), n_iter, done)
-
-
-def vote(
-    problem: Problem, z: Array, search: Search, n_starts: int, rng: np.random.Generator, *, rounds: int = 6
-) -> Solution:
-    """The best of many searches, the later ones from features on which the earlier ones agree.
-
-    In every round the weights to start from are shaken, and a third of the outcomes must have a feature for it to be
-    among those of the next round. A feature that matters is found from nearly everywhere; one that only happens to
-    fit is found from somewhere. It ends when a round neither loses features nor finds a lower objective.
-
-    Parameters
-    ----------
-    problem, z
-        As in `alternate`.
-    search : callable
-        The search.
-    n_starts : int
-        Searches in a round; with 1, z alone.
-    rng : Generator
-        Shakes.
-    rounds : int
-        At most so many.
-    """
-    best = search(problem, z)
-    if n_starts == 1:
-        return best
-    field, counts = np.flatnonzero(z > 0.0), np.zeros(len(z))
-    counts[present(best.z)] += 1.0
-    for turn in range(rounds):
-        lowest = best.objective
-        for _ in range(n_starts - (turn == 0)):
-            shaken = np.zeros(len(z))
-            shaken[field] = z[field] * np.exp(0.3 * rng.standard_normal(len(field)))
-            found = search(problem, shaken)
-            counts[present(found.z)] += 1.0
-            best = min(best, found, key=lambda s: s.objective)
-        agreed = np.flatnonzero(counts >= n_starts / 3.0)
-        if not len(agreed) or (len(agreed) == len(field) and not best.objective < lowest):
-            break
-        field, counts = agreed, np.zeros(len(z))
-    return best
-
-
-def screened(problem: Problem, z: Array, search: Search, size: int, *, rounds: int = 10) -> Solution:
-    """Search among `size` of very many features, then bring in those that would lower the objective.
-
-    A weight of zero is stationary, so it is asked what a weight as large as the median of those present would be worth,
-    by the derivative in its square. As long as that is more than its price and the objective falls, the most promising
-    features are brought in.
-    """
-    field = _promising(problem, z, size)
-    best: Solution | None = None
-    begin = z[field]
-    for _ in range(rounds):
-        part = search(problem.among(field), begin)
-        if best is not None and part.objective >= best.objective:
-            break
-        best = replace(part, z=_spread(problem, part.z, field))
-        keep = present(best.z)
-        typical = float(np.median(best.z[keep])) if len(keep) else float(z.max())
-        gain = -problem.slopes(best.z, best.B, best.b) * typical**2 - problem.machines.price(np.array([typical]))[0]
-        gain[keep] = -np.inf
-        wanted = np.argsort(-gain, kind="stable")[: max(1, size // 4)]
-        wanted = wanted[gain[wanted] > 0.0]
-        if not len(wanted):
-            break
-        field = np.concatenate([keep, wanted])
-        begin = np.concatenate([best.z[keep], np.full(len(wanted), typical)])
-    assert best is not None
-    return best
-
-
-def _promising(problem: Problem, z: Array, size: int) -> Index:
-    """So many features that may matter: half because they do beside all others, half because they do alone.
-
-    Beside the others: the slope at weights so small that the kernel sees all points. Alone: how well a kernel of that
-    feature only agrees with the labels, which sees what is not monotonic as well.
-    """
-    spread = float(problem.X.var(axis=0) @ z**2) or 1.0
-    small = z / np.sqrt(2.0 * spread)
-    B, b, _ = problem.solve_machines(small)
-    beside = np.abs(problem.slopes(small, B, b)) * small
-    rows = np.random.default_rng(0).permutation(len(problem.X))[:_GLANCE]
-    X, Y = problem.X[rows], problem.machines.Y[rows]
-    Y = Y - Y.mean(axis=0)
-    wanted = Y @ Y.T
-    width = np.maximum(X.std(axis=0), np.finfo(float).tiny)
-    alone = np.array([float(np.vdot(wanted, np.exp(-((x[:, None] - x) ** 2)))) for x in (X / width).T])
-    alone[z == 0.0] = -np.inf
-    first = np.argsort(-beside, kind="stable")[: size - size // 2]
-    others = np.argsort(-alone, kind="stable")
-    return np.concatenate([first, others[~np.isin(others, first)][: size // 2]])
 
 
 def smallest_curvature(problem: Problem, solution: Solution) -> float:

@@ -20,11 +20,10 @@ from rarefy.core.weight_search import (
     descend,
     present,
     reduced,
-    screened,
     smallest_curvature,
     together,
-    vote,
 )
+from rarefy.core.weight_starts import screened, vote
 from rarefy.exceptions import DegenerateDataError, ParameterError
 
 _MARGINS = {"ao": "fixed", "ao1": "geometric", "ao2": "functional"}

@@ -137,9 +137,10 @@ class KernelFeatureSelectorCV(KernelFeatureSelector):
         found = Parallel(n_jobs=self.n_jobs)(delayed(one)(*task) for task in tasks)
         shape = len(ways), len(Cs), len(folds), len(mus)
         scores, counts = (np.array(part).reshape(shape).swapaxes(2, 3) for part in zip(*found, strict=True))
-        if not np.isfinite(scores).all(axis=(0, 1, 2)).any():
+        counted = np.isfinite(scores).all(axis=(0, 1, 2))
+        if not counted.any():
             raise DegenerateDataError(f"{type(self).__name__} found no fold with points that count to check with.")
-        k, i, j = _best(scores, counts)
+        k, i, j = _best(scores[..., counted], counts[..., counted])
         # Along the path up to the price, as in the folds.
         fitted = self._inner(float(Cs[i]), *ways[k]).mu_path(X, y, mus[: j + 1], sample_weight).models[-1]
         adopt(self, fitted)
@@ -192,8 +193,7 @@ class KernelFeatureSelectorCV(KernelFeatureSelector):
 def _best(scores, counts):
     """Which way, C and price: the highest score, then the fewest features, the highest price, the smallest C.
 
-    Both arrays have an axis for each of these and one for the folds. A fold whose scores are not numbers has no say.
+    Both arrays have an axis for each of these and one for the folds.
     """
-    usable = np.isfinite(scores).all(axis=(0, 1, 2))
-    mean, sizes = scores[..., usable].mean(axis=3).round(12), counts[..., usable].mean(axis=3)
+    mean, sizes = scores.mean(axis=3).round(12), counts.mean(axis=3)
     return max(np.ndindex(*mean.shape), key=lambda at: (mean[at], -sizes[at], at[2], -at[1], -at[0]))
