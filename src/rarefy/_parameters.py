@@ -15,6 +15,12 @@ def optional_count(name, value, owner):
     raise ParameterError(f"{name} of {owner} must be None or an integer >= 1; got {value!r}.")
 
 
+def check_count(name, value, owner):
+    """Check a parameter that is an integer >= 1."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise ParameterError(f"{name} of {owner} must be an integer >= 1; got {value!r}.")
+
+
 def rank_or_share(name, value, owner):
     """Check a parameter that is None, an integer >= 1 or a share in (0, 1)."""
     if isinstance(value, Real) and not isinstance(value, (bool, Integral)) and 0.0 < value < 1.0:
@@ -45,6 +51,18 @@ def check_number(name, value, owner, *, at_least=0.0, strictly=False):
         return
     sign = ">" if strictly else ">="
     raise ParameterError(f"{name} of {owner} must be a finite number {sign} {at_least:g}; got {value!r}.")
+
+
+def check_numbers(name, values, owner, *, strictly=False):
+    """Check a parameter that is a list of finite numbers, none negative; the numbers as an array."""
+    try:
+        numbers = np.asarray(values, dtype=np.float64).ravel()
+    except (TypeError, ValueError):
+        numbers = np.array([])
+    if len(numbers) and np.all(np.isfinite(numbers)) and (numbers.min() > 0.0 or (not strictly and numbers.min() == 0)):
+        return numbers
+    sign = ">" if strictly else ">="
+    raise ParameterError(f"{name} of {owner} must be finite numbers {sign} 0, at least one; got {values!r}.")
 
 
 def adopt(estimator, fitted):

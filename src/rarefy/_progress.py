@@ -2,7 +2,8 @@
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 _INTERVAL = 0.1
 
@@ -28,3 +29,27 @@ def progress_bar(label: str, verbose: int) -> Callable[[int, int], None] | None:
         sys.stderr.flush()
 
     return show
+
+
+@contextmanager
+def progress_line(verbose: int) -> Iterator[Callable[[str], None] | None]:
+    """For work of unknown length: a function that shows a text in place of the one before; None when not `verbose`."""
+    if not verbose:
+        yield None
+        return
+    last, width, latest = 0.0, 0, ""
+
+    def show(text: str) -> None:
+        nonlocal last, width, latest
+        latest = text
+        now = time.monotonic()
+        if now - last >= _INTERVAL:
+            last, width = now, max(width, len(text))
+            sys.stderr.write(f"\r{text:<{width}}")
+            sys.stderr.flush()
+
+    try:
+        yield show
+    finally:
+        sys.stderr.write(f"\r{latest:<{width}}\n")
+        sys.stderr.flush()

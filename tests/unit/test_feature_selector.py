@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from rarefy.core.feature_weights import Machines, ReducedPoint, WholePoint
 from rarefy.core.trust_region import Minimum
-from rarefy.core.weight_search import Problem, Solution, _weight_half, present, reduced, smallest_curvature
+from rarefy.core.weight_search import Problem, Solution, _weight_half, reduced, smallest_curvature
 from rarefy.core.weight_starts import _promising, screened
 from rarefy.exceptions import DegenerateDataError, ParameterError
 from rarefy.kernel import KernelFeatureSelector, KernelFeatureSelectorCV
@@ -158,7 +158,7 @@ def test_a_nudge_leads_from_the_saddle_to_a_minimiser():
     problem, saddle = with_a_twin()
     found = reduced(problem, saddle.z + np.array([1e-4, 0.0, 0.0]), tol=1e-6)
     assert found.objective < saddle.objective - 1e-2
-    assert present(found.z).tolist() == [0, 2]
+    assert problem.present(found.z).tolist() == [0, 2]
     assert smallest_curvature(problem, found) > 0.0
     part = Problem(problem.X[:, [0, 2]], problem.machines)
     best = reduced(part, found.z[[0, 2]], tol=1e-9)
@@ -200,8 +200,14 @@ def test_the_search_for_weights_begins_at_the_value_of_the_machines(margin, monk
 
 
 def test_faint_weights_do_not_count():
-    assert present(np.array([0.0, 2.0, 0.021, 0.019])).tolist() == [1, 2]
-    assert present(np.zeros(3)).tolist() == []
+    machines = Machines(np.array([[1.0], [-1.0]]), np.ones(2), 1.0, 0.5)
+    X = np.array([[1.0, 1.0, 1.0, 1.0], [-1.0, -1.0, -1.0, -1.0]])
+    assert Problem(X, machines).present(np.array([0.0, 2.0, 0.021, 0.019])).tolist() == [1, 2]
+    assert Problem(X, machines).present(np.zeros(4)).tolist() == []
+    # In other units the numbers are others and the answer is the same; a constant column has nothing to say.
+    units = np.array([1.0, 1000.0, 0.01, 10.0])
+    assert Problem(X * units, machines).present(np.array([0.0, 2.0, 0.021, 0.019]) / units).tolist() == [1, 2]
+    assert Problem(X * [1, 1, 0, 1] + 5.0, machines).present(np.ones(4)).tolist() == [0, 1, 3]
 
 
 # What is found
@@ -367,8 +373,8 @@ def test_screening_with_squares_ends_when_no_column_outside_is_worth_its_price(m
     problem, _ = model._problem(X, y, np.ones(80))
     monkeypatch.setattr("rarefy.core.weight_starts._promising", lambda problem, z, size: np.arange(40, 60))
     found = screened(problem, model._start(problem), reduced, 20, rounds=30)
-    assert set(range(6)) <= set(present(found.z))
-    assert np.median(found.z[present(found.z)]) < 0.7, "else the price of a weight and of its square are alike"
+    assert set(range(6)) <= set(problem.present(found.z))
+    assert np.median(found.z[problem.present(found.z)]) < 0.7, "else the price of a weight and of its square are alike"
     slopes = problem.slopes(found.z, found.B, found.b)
     assert slopes[found.z == 0.0].min() > -2.0
 
@@ -442,7 +448,7 @@ def test_starts():
 def test_a_price_that_nobody_pays():
     X, y = crossed()
     y[:5] = 1
-    with pytest.warns(UserWarning, match=r"selected no feature.*mu=1e\+04; lower it"):
+    with pytest.warns(UserWarning, match=r"selected no feature.*mu=1e\+04.* Lower mu"):
         model = KernelFeatureSelector(1.0, 1e4).fit(X, y)
     assert not model.support_.any()
     assert not model.feature_weights_.any()
@@ -450,16 +456,17 @@ def test_a_price_that_nobody_pays():
     assert len(set(model.predict(X))) == 1
     with pytest.warns(UserWarning, match="No features were selected"):
         assert model.transform(X).shape == (80, 0)
-    with pytest.warns(UserWarning, match=r"KernelFeatureSelectorCV selected no feature.*mu=1e\+05; lower it"):
+    with pytest.warns(UserWarning, match=r"KernelFeatureSelectorCV selected no feature.*mu=1e\+05.* Lower mu"):
         KernelFeatureSelectorCV([1.0], [1e5], cv=2, penalty="weights").fit(X, y)
 
 
 def test_ranks_and_names():
     X, y = crossed()
     model = KernelFeatureSelector(1.0, 0.1).fit(X, y)
+    share = model.feature_weights_ * X.std(axis=0)
     for k in range(6):
-        assert model.ranking_[k] == 1 + sum(model.feature_weights_ > model.feature_weights_[k])
-    np.testing.assert_array_equal(model.support_, model.feature_weights_ > 0.01 * model.feature_weights_.max())
+        assert model.ranking_[k] == 1 + sum(share > share[k])
+    np.testing.assert_array_equal(model.support_, share > 0.01 * share.max())
     np.testing.assert_array_equal(model.transform(X), X[:, model.support_])
     names = [f"gene{i}" for i in range(6)]
     assert list(model.get_feature_names_out(names)) == [f"gene{i}" for i in np.flatnonzero(model.support_)]
@@ -527,7 +534,9 @@ def test_folds_whose_points_have_no_weight_have_no_say():
     others = KernelFeatureSelectorCV(**common, cv=folds[:2]).fit(X, y, weights)
     assert (model.C_, model.mu_) == (others.C_, others.mu_)
     np.testing.assert_array_equal(model.cv_scores_[..., :2], others.cv_scores_)
-    with pytest.raises(DegenerateDataError, match="KernelFeatureSelectorCV found no fold with points that count"):
+    with pytest.raises(
+        DegenerateDataError, match=r"KernelFeatureSelectorCV found no fold with two classes .* cv makes 1 folds"
+    ):
         KernelFeatureSelectorCV(**common, cv=folds[2:]).fit(X, y, weights)
 
 
@@ -624,7 +633,9 @@ def test_a_C_of_zero_is_refused_before_any_work():
 
 def test_one_class_is_refused():
     X, y = crossed()
-    with pytest.raises(DegenerateDataError, match=r"KernelFeatureSelector needs at least two classes .* 1 class, np"):
+    with pytest.raises(
+        DegenerateDataError, match=r"KernelFeatureSelector needs at least two classes .* 1 class, 1, with a weight"
+    ):
         KernelFeatureSelector().fit(X, np.ones(80, dtype=int))
     with pytest.raises(DegenerateDataError, match="at least two classes"):
         KernelFeatureSelector().fit(X, y, (y == 1).astype(float))
@@ -644,7 +655,12 @@ def test_progress_is_shown(capsys):
     assert capsys.readouterr() == ("", "")
     for method in ("ao2", "reduced"):
         loud = clone(quiet).set_params(method=method, verbose=1).fit(X, y)
-        assert "rounds" in "".join(capsys.readouterr())
+        out, err = capsys.readouterr()
+        assert not out
+        assert "mu=1, search 1: round 1" in err
+        assert err.endswith(" features\n"), "the line is ended, however early the search ends"
+    KernelFeatureSelectorCV([1.0, 4.0], [1.0], cv=3, init="ones", verbose=1).fit(X, y)
+    assert "6/6" in capsys.readouterr().err
     assert loud.get_support(indices=True).tolist() == [1, 4]
 
 

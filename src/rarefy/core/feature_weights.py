@@ -25,7 +25,7 @@ from typing import Literal
 import numpy as np
 
 from rarefy.core.rows import Array, Index
-from rarefy.core.smooth_svm import CurvedSystem, loss, smooth_svm
+from rarefy.core.smooth_svm import CurvedSystem, best_offset, loss, smooth_svm
 
 Shape = Literal["rbf", "poly"]
 
@@ -140,6 +140,11 @@ class Machines:
         value, first, second = loss(self.Y * T, self.smoothing)
         C = self.costs[:, None]
         return float(self.costs @ value.sum(axis=1)), C * self.Y * first, C * second
+
+    def constant(self) -> float:
+        """The least value of machines that say the same of all points."""
+        scores = [best_offset(np.zeros(len(y)), y, self.costs, self.smoothing) for y in self.Y.T]
+        return self.losses(np.broadcast_to(scores, self.Y.shape))[0]
 
     def solve(self, K: Array, start: tuple[Array, Array] | None = None) -> tuple[Array, Array, float]:
         """The best coefficients and offsets for a kernel matrix, and their value without the price of weights."""

@@ -72,7 +72,7 @@ def smooth_svm(
         Newton steps.
     """
     n, largest = len(y), float(costs.max())
-    beta, b = (np.zeros(n), _best_offset(np.zeros(n), y, costs, smoothing)) if start is None else start
+    beta, b = (np.zeros(n), best_offset(np.zeros(n), y, costs, smoothing)) if start is None else start
     scores = K @ beta
     with threads_for(n):
         for iteration in range(max_iter + 1):
@@ -102,9 +102,9 @@ def _newton(
         target[curved], ahead = system.solve(y[curved] - K[curved] @ target, -float(target.sum()))
     elif abs(float(target.sum())) > 1e-12 * float(costs.sum()):
         # Nothing bends in b: it goes first, alone, to where the losses balance.
-        target, ahead = beta, _best_offset(scores, y, costs, smoothing)
+        target, ahead = beta, best_offset(scores, y, costs, smoothing)
     else:
-        ahead = _best_offset(K @ target, y, costs, smoothing)
+        ahead = best_offset(K @ target, y, costs, smoothing)
     change, shift = target - beta, ahead - b
     changed = K @ change
     slope, curvature = float(beta @ changed), float(change @ changed)
@@ -179,7 +179,7 @@ class _Along:
         return begin if k < 0 else float(min(at[k] + (level - slopes[k]) / bends[k], at[k + 1]))
 
 
-def _best_offset(scores: Array, y: Array, costs: Array, smoothing: float) -> float:
+def best_offset(scores: Array, y: Array, costs: Array, smoothing: float) -> float:
     """The b with the least sum of losses; the middle where there are many."""
     reach = float(np.abs(scores).max(initial=0.0)) + 1.0 + 2.0 * smoothing
     along, tilt = _Along(1.0 - y * scores, y, costs, smoothing), 1e-9 * float(costs.sum())

@@ -16,9 +16,10 @@ clusters on cubes: errors of 25 and 28 instead of 16 and 13 %). Several starts, 
 in `weight_starts`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -79,6 +80,16 @@ class Problem:
     machines: Machines
     profile: Profile = GAUSSIAN
 
+    @cached_property
+    def scales(self) -> Array:
+        """How widely a feature varies, or how large it is where products are formed: its weight means as much."""
+        return self.X.std(axis=0) if self.profile.shape == "rbf" else np.sqrt(np.mean(self.X**2, axis=0))
+
+    def present(self, z: Array) -> Index:
+        """Which weights are not faint, all features being brought to the same scale."""
+        share = z * self.scales
+        return np.flatnonzero(share > FAINT * share.max(initial=0.0))
+
     def among(self, features: Index) -> "Problem":
         """The problem in some of the features."""
         if np.array_equal(features, np.arange(self.X.shape[1])):
@@ -107,17 +118,36 @@ class Problem:
         return self.kernel().sums(first * ((0.5 * B + G) @ B.T))
 
 
-def present(z: Array) -> Index:
-    """Which weights are not faint."""
-    return np.flatnonzero(z > FAINT * z.max(initial=0.0))
-
-
-def spread(problem: Problem, values: Array, features: Index) -> Array:
+def placed(problem: Problem, values: Array, features: Index) -> Array:
     """Weights of all features, those that are all but gone being zero."""
     z = np.zeros(problem.X.shape[1])
     z[features] = values
-    seen = float(problem.X[:, features].var(axis=0) @ values**2) > _UNSEEN
-    return np.where(seen & (z > _GONE * z.max(initial=0.0)), z, 0.0)
+    share = z * problem.scales
+    seen = float(share @ share) > _UNSEEN
+    return np.where(seen & (share > _GONE * share.max(initial=0.0)), z, 0.0)
+
+
+def _solution(
+    problem: Problem,
+    z: Array,
+    solved: tuple[Array, Array, float],
+    history: Sequence[float],
+    n_iter: int,
+    converged: bool,
+    tol: float,
+) -> Solution:
+    """What was found. Weights that gain nothing over none, and lead nowhere, are none.
+
+    Where squares are paid for weights fade and never quite vanish, and beside faint ones even the faintest seems large.
+    """
+    B, b, value = solved
+    if z.any() and abs(value - problem.machines.constant()) <= 1e-2 * tol * abs(value):
+        nothing = np.zeros(len(z))
+        empty = problem.solve_machines(nothing)
+        dear = problem.slopes(nothing, *empty[:2]) >= -problem.machines.mu
+        if problem.machines.power == 1 or np.all(dear | (z == 0.0)):
+            z, (B, b, value) = nothing, empty
+    return Solution(z, B, b, value, (*history, value), n_iter, converged)
 
 
 def alternate(
@@ -160,10 +190,9 @@ def alternate(
         before, z = z, _weight_half(problem, z, B, b, margin, inner, tol)
         flat = n_iter > 0 and (margin == "functional" or history[-2] - value <= 1e-2 * tol * abs(value))
         still = float(np.abs(z - before).max()) <= tol * float(z.max())
-        converged = still or (flat and np.array_equal(present(z), present(before))) or not z.any()
+        converged = still or (flat and np.array_equal(problem.present(z), problem.present(before))) or not z.any()
         n_iter += 1
-    B, b, value = problem.solve_machines(z, machines)
-    return Solution(z, B, b, value, (*history, value), n_iter, converged)
+    return _solution(problem, z, problem.solve_machines(z, machines), history, n_iter, converged, tol)
 
 
 def _weight_half(problem: Problem, z: Array, B: Array, b: Array, margin: Margin, inner: int, tol: float) -> Array:
@@ -181,7 +210,7 @@ def _weight_half(problem: Problem, z: Array, B: Array, b: Array, margin: Margin,
     x = z[alive] if margin == "fixed" else np.concatenate([z[alive], nu])
     radius = _FIRST_RADIUS * float(np.sqrt(z.sum()))
     best = trust_region(at, x, lower=np.zeros(len(x)), radius=radius, tol=1e-3 * tol, max_iter=inner, max_products=30)
-    return spread(problem, best.x[: len(alive)], alive)
+    return placed(problem, best.x[: len(alive)], alive)
 
 
 def together(
@@ -202,24 +231,25 @@ def together(
     B, b, value = problem.solve_machines(z)
     machines = [(B, b)]
 
-    def stretch(kernel: FeatureKernel, z: Array, radius: float) -> tuple[Minimum, Array]:
+    def stretch(kernel: FeatureKernel, z: Array, radius: float, left: int) -> tuple[Minimum, Array]:
         x = np.concatenate([machines[0][0].ravel(), machines[0][1], z])
         lower = np.where(np.arange(len(x)) < n * q + q, -np.inf, 0.0)
         at = whole_problem(kernel, problem.machines)
-        best = trust_region(at, x, lower=lower, radius=radius, tol=1e-2 * tol**2, max_iter=25, max_products=100)
+        best = trust_region(
+            at, x, lower=lower, radius=radius, tol=1e-2 * tol**2, max_iter=min(25, left), max_products=100
+        )
         B, b, found = split(best.x, n, q)
         machines[:] = [(B, b)]
         return best, found
 
     z, history, n_iter, done = _in_stretches(problem, z, stretch, [value], tol, max_iter, callback)
-    B, b, value = problem.solve_machines(z, machines[0])
-    return Solution(z, B, b, value, (*history, value), n_iter, done)
+    return _solution(problem, z, problem.solve_machines(z, machines[0]), history, n_iter, done, tol)
 
 
 def _in_stretches(
     problem: Problem,
     z: Array,
-    stretch: Callable[[FeatureKernel, Array, float], tuple[Minimum, Array]],
+    stretch: Callable[[FeatureKernel, Array, float, int], tuple[Minimum, Array]],
     history: list[float],
     tol: float,
     max_iter: int,
@@ -232,9 +262,10 @@ def _in_stretches(
     n_iter, done = 0, False
     while n_iter < max_iter and not done and z.any():
         alive = np.flatnonzero(z > 0.0)
-        best, found = stretch(problem.among(alive).kernel(), z[alive], _FIRST_RADIUS * float(np.sqrt(z.sum())))
+        radius = _FIRST_RADIUS * float(np.sqrt(z.sum()))
+        best, found = stretch(problem.among(alive).kernel(), z[alive], radius, max_iter - n_iter)
         flat = bool(history) and history[-1] - best.value <= 1e-2 * tol * abs(best.value)
-        z, done = spread(problem, found, alive), flat or best.status != "iteration limit"
+        z, done = placed(problem, found, alive), flat or best.status != "iteration limit"
         n_iter += max(best.n_iter, 1)
         history = [*history, best.value]
         if callback is not None:
@@ -271,14 +302,14 @@ def reduced(
     wanted = z > 0.0 if field is None else field
     machines: list[tuple[Array, Array]] = []  # of the last place, to start from at the next
 
-    def stretch(kernel: FeatureKernel, z: Array, radius: float) -> tuple[Minimum, Array]:
+    def stretch(kernel: FeatureKernel, z: Array, radius: float, left: int) -> tuple[Minimum, Array]:
         def at(x: Array) -> ReducedPoint:
             point = ReducedPoint(kernel, problem.machines, x, machines[0] if machines else None)
             machines[:] = [(point.B, point.b)]
             return point
 
         lower = np.zeros(len(z))
-        best = trust_region(at, z, lower=lower, radius=radius, tol=1e-3 * tol, max_iter=10, max_products=30)
+        best = trust_region(at, z, lower=lower, radius=radius, tol=1e-3 * tol, max_iter=min(10, left), max_products=30)
         return best, best.x
 
     history: list[float] = []
@@ -287,13 +318,16 @@ def reduced(
         z, history, steps, done = _in_stretches(problem, z, stretch, history, tol, max_iter - n_iter, callback)
         n_iter, chances = n_iter + steps, chances - 1
         B, b, value = problem.solve_machines(z, machines[0] if machines else None)
-        if chances < 0 or not done or not z.any():
+        if chances < 0 or not done:
             break
         missed = wanted & (z == 0.0) & (problem.slopes(z, B, b) < -problem.machines.mu)
         if not missed.any():
             break
-        z = np.where(missed, FAINT * z.max(), z)
-    return Solution(z, B, b, value, (*history, value), n_iter, done)
+        # Beside the largest, or where none is left, beside weights under which two points have distance 1.
+        largest = float((z * problem.scales).max()) or 1.0 / np.sqrt(2.0 * np.count_nonzero(missed))
+        z = z.copy()
+        z[missed] = FAINT * largest / problem.scales[missed]
+    return _solution(problem, z, (B, b, value), history, n_iter, done, tol)
 
 
 def descend(
@@ -311,58 +345,64 @@ def descend(
     max_iter : int
         Accepted steps.
     """
-    sharp = replace(problem, machines=replace(problem.machines, smoothing=_SHARP, mu=0.0))
-    mu, w, length = problem.machines.mu, z**2, 1.0
+    sharp = replace(problem, machines=replace(problem.machines, smoothing=_SHARP, power=2))
+    w, length = z**2, 1.0
     B, b, value = sharp.solve_machines(z)
-    value += mu * float(w.sum())
     history, done, n_iter = [value], False, 0
     while n_iter < max_iter and not done:
-        gradient = sharp.slopes(np.sqrt(w), B, b) + mu
+        gradient = sharp.slopes(np.sqrt(w), B, b) + sharp.machines.mu
         length *= 4.0
         for _ in range(40):
             trial = np.maximum(w - length * gradient, 0.0)
             found = sharp.solve_machines(np.sqrt(trial), (B, b))
-            reached = found[2] + mu * float(trial.sum())
-            if reached <= value - 1e-4 * float(gradient @ (w - trial)):
+            if found[2] <= value - 1e-4 * float(gradient @ (w - trial)):
                 break
             length *= 0.5
         else:
             done = True
             break
-        done = value - reached <= tol * 1e-2 * abs(value)
-        w, (B, b), value = trial, found[:2], reached
+        done = value - found[2] <= tol * 1e-2 * abs(value)
+        w, (B, b, value) = trial, found
         n_iter += 1
         history.append(value)
         if callback is not None:
             callback(n_iter, value, np.sqrt(w))
-    z = np.sqrt(w)
-    return Solution(z, B, b, value, tuple(history), n_iter, done)
+    return _solution(sharp, np.sqrt(w), (B, b, value), history[:-1], n_iter, done, tol)
 
 
 def smallest_curvature(problem: Problem, solution: Solution) -> float:
-    """The smallest eigenvalue of the Hessian in the weights that are not faint, the machines following them.
+    """The smallest eigenvalue of the Hessian in the weights, the machines following them.
 
     That is the Schur complement of the Hessian in all variables. The block of the machines has no negative eigenvalue,
-    so the two have one or not together: it is negative at a saddle point. Faint weights are at their bound if weights
-    are paid for. If squares are, they count as zero, where the Hessian has nothing beside their own second derivatives.
+    so the two have one or not together: it is negative at a saddle point. If weights are paid for, those that are faint
+    are on their way to their bound and do not move. If squares are, all move, and those that are zero have nothing in
+    the Hessian beside their own second derivatives.
     """
-    keep = present(solution.z)
-    if not len(keep):
+    z, squares = solution.z, problem.machines.power == 2
+    if not z.any():
         return 0.0
-    of_kept = _curvature_among(problem, solution, keep)
-    gone = np.setdiff1d(np.flatnonzero(problem.X.std(axis=0) > 0.0), keep)
-    if problem.machines.power == 1 or not len(gone):
-        return of_kept
-    slopes = problem.slopes(solution.z, solution.B, solution.b)
-    return min(of_kept, 2.0 * float(slopes[gone].min() + problem.machines.mu))
+    of_moving = _curvature_among(problem, solution, np.flatnonzero(z > 0.0) if squares else problem.present(z))
+    gone = (z == 0.0) & (problem.scales > 0.0)
+    if not squares or not gone.any():
+        return of_moving
+    slopes = problem.slopes(z, solution.B, solution.b)
+    return min(of_moving, 2.0 * float(slopes[gone].min() + problem.machines.mu))
 
 
-def _curvature_among(problem: Problem, solution: Solution, keep: Index) -> float:
-    here = ReducedPoint(problem.among(keep).kernel(), problem.machines, solution.z[keep], (solution.B, solution.b))
-    n = len(keep)
+def _curvature_among(problem: Problem, solution: Solution, moving: Index) -> float:
+    """In these weights, the others staying what they are."""
+    alive = np.flatnonzero(solution.z > 0.0)
+    here = ReducedPoint(problem.among(alive).kernel(), problem.machines, solution.z[alive], (solution.B, solution.b))
+    at, n = np.searchsorted(alive, moving), len(moving)
+
+    def product(v: Array) -> Array:
+        direction = np.zeros(len(alive))
+        direction[at] = v
+        return here.hessian_product(direction)[at]
+
     if n <= _DENSE:
-        H = np.column_stack([here.hessian_product(e) for e in np.eye(n)])
+        H = np.column_stack([product(e) for e in np.eye(n)])
         return float(np.linalg.eigvalsh(0.5 * (H + H.T))[0])
-    operator = ssl.LinearOperator((n, n), matvec=here.hessian_product, dtype=np.float64)
+    operator = ssl.LinearOperator((n, n), matvec=product, dtype=np.float64)
     seed = np.random.default_rng(0).standard_normal(n)
     return float(ssl.eigsh(operator, k=1, which="SA", v0=seed, tol=1e-3, return_eigenvectors=False)[0])

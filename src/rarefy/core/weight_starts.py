@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from rarefy.core.rows import Array, Index
-from rarefy.core.weight_search import Problem, Solution, present, spread
+from rarefy.core.weight_search import Problem, Solution, placed
 
 Search = Callable[[Problem, Array], Solution]
 
@@ -45,14 +45,14 @@ def vote(
     if n_starts == 1:
         return best
     field, counts = np.flatnonzero(z > 0.0), np.zeros(len(z))
-    counts[present(best.z)] += 1.0
+    counts[problem.present(best.z)] += 1.0
     for turn in range(rounds):
         lowest = best.objective
         for _ in range(n_starts - (turn == 0)):
             shaken = np.zeros(len(z))
             shaken[field] = z[field] * np.exp(0.3 * rng.standard_normal(len(field)))
             found = search(problem, shaken)
-            counts[present(found.z)] += 1.0
+            counts[problem.present(found.z)] += 1.0
             best = min(best, found, key=lambda s: s.objective)
         agreed = np.flatnonzero(counts >= n_starts / 3.0)
         if not len(agreed) or (len(agreed) == len(field) and not best.objective < lowest):
@@ -64,9 +64,9 @@ def vote(
 def screened(problem: Problem, z: Array, search: Search, size: int, *, rounds: int = 10) -> Solution:
     """Search among `size` of very many features, then bring in those that would lower the objective.
 
-    A weight of zero is stationary, so it is asked what a weight as large as the median of those present would be worth,
-    by the derivative in its square. As long as that is more than its price and the objective falls, the most promising
-    features are brought in.
+    A weight of zero is stationary, so it is asked what a weight as large as the median of those present (all features
+    being brought to the same scale) would be worth, by the derivative in its square. As long as that is more than its
+    price and the objective falls, the most promising features are brought in. Those that start at zero stay out.
     """
     field = _promising(problem, z, size)
     best: Solution | None = None
@@ -75,19 +75,27 @@ def screened(problem: Problem, z: Array, search: Search, size: int, *, rounds: i
         part = search(problem.among(field), begin)
         if best is not None and part.objective >= best.objective:
             break
-        best = replace(part, z=spread(problem, part.z, field))
-        keep = present(best.z)
-        typical = float(np.median(best.z[keep])) if len(keep) else float(z.max())
-        gain = -problem.slopes(best.z, best.B, best.b) * typical**2 - problem.machines.price(np.array([typical]))[0]
+        best = replace(part, z=placed(problem, part.z, field))
+        keep = problem.present(best.z)
+        typical = _typical(problem, best.z if len(keep) else z)
+        price = problem.machines.mu * typical**problem.machines.power
+        gain = -problem.slopes(best.z, best.B, best.b) * typical**2 - price
         gain[keep] = -np.inf
+        gain[z == 0.0] = -np.inf  # asked not to be looked at
         wanted = np.argsort(-gain, kind="stable")[: max(1, size // 4)]
         wanted = wanted[gain[wanted] > 0.0]
         if not len(wanted):
             break
         field = np.concatenate([keep, wanted])
-        begin = np.concatenate([best.z[keep], np.full(len(wanted), typical)])
+        begin = np.concatenate([best.z[keep], typical[wanted]])
     assert best is not None
     return best
+
+
+def _typical(problem: Problem, z: Array) -> Array:
+    """For every feature a weight that means as much as the median of those present."""
+    share = (z * problem.scales)[problem.present(z)]
+    return np.divide(np.median(share), problem.scales, out=np.zeros(len(z)), where=problem.scales > 0.0)
 
 
 def _promising(problem: Problem, z: Array, size: int) -> Index:

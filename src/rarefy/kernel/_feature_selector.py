@@ -11,14 +11,13 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from rarefy._parameters import check_number, draw_seed, one_of, optional_count
-from rarefy._progress import progress_bar
+from rarefy._parameters import check_count, check_number, check_numbers, draw_seed, one_of, optional_count
+from rarefy._progress import progress_line
 from rarefy.core.feature_weights import FeatureKernel, Machines, Profile
 from rarefy.core.weight_search import (
     Problem,
     alternate,
     descend,
-    present,
     reduced,
     smallest_curvature,
     together,
@@ -28,6 +27,10 @@ from rarefy.exceptions import DegenerateDataError, ParameterError
 
 _MARGINS = {"ao": "fixed", "ao1": "geometric", "ao2": "functional"}
 METHODS = (*_MARGINS, "full", "reduced", "gmkl")
+_GLANCE = 300
+"""Points by which a result is looked at."""
+_APART = 36.0
+"""Squared distance from which on exp(-distance) is lost beside 1 in double precision."""
 
 
 @dataclass(frozen=True)
@@ -76,18 +79,21 @@ class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
     C : float, default=1.0
         Weight of the losses.
     mu : float, default=0.01
-        Price of a weight; the larger, the fewer features.
+        Price of a weight. The larger, the fewer features, though with `penalty` "squares" more can share the work at
+        a higher price than at a lower one.
     method : {"ao2", "ao1", "ao", "full", "reduced", "gmkl"}, default="ao2"
         How to search. "ao" solves for the machine and for the weights in turn; "ao1" lets the search for weights move
         the margin as well; "ao2" lets it maximise the functional margin; "full" moves everything together; "reduced"
         moves the weights, with the machine solved anew at every place; "gmkl" is the gradient method of Varma and
-        Babu, which has `penalty` "squares".
+        Babu, which has `penalty` "squares" and an `eps` of 0.05, whatever these are set to.
     penalty : {"weights", "squares"}, default="weights"
         What `mu` is the price of. Squares are cheap while they are small, so more features stay and share the work.
     polish : bool, default=True
-        Whether "ao", "ao1", "ao2" and "full" end with "reduced", which converges fast where they are slow.
+        Whether "ao", "ao1", "ao2" and "full" end with "reduced", which converges fast where they are slow; it has 300
+        steps of its own.
     init : {"ones", "scaled"} or array-like of shape (n_features,), default="ones"
-        Weights to start from. With "scaled" all are equal and the mean squared distance of two points is 1.
+        Weights to start from. With "scaled" all are equal and the mean squared distance of two points is 1. A feature
+        that starts at zero is left out.
     n_starts : int, default=1
         Searches from shaken starts, in rounds: features that few of them find are dropped for the next round.
     kernel : {"rbf", "poly"}, default="rbf"
@@ -112,19 +118,20 @@ class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
     feature_weights_ : ndarray of shape (n_features_in_,)
         The weights z.
     support_ : ndarray of shape (n_features_in_,)
-        Mask of the selected features: those whose weight is more than a hundredth of the largest.
+        Mask of the selected features: those whose weight times their standard deviation is more than a hundredth of
+        the largest such number.
     ranking_ : ndarray of shape (n_features_in_,)
-        1 for the largest weight, 2 for the next; equal weights have equal ranks.
+        1 for the largest weight times standard deviation, 2 for the next; equal ones have equal ranks.
     curvature_ : float
         Smallest eigenvalue of the Hessian in the selected weights, the machine following them: negative at a saddle
-        point, not negative at a minimiser. With `penalty` "squares" in all weights, because zero is no bound there.
-        nan for "gmkl", whose objective is another one.
+        point, not negative at a minimiser, up to rounding where a direction is flat. With `penalty` "squares" in all
+        weights, because zero is no bound there. nan for "gmkl", whose objective is another one.
     objective_ : float
         What was reached.
     history_ : ndarray
         The objective after every round.
     n_iter_ : int
-        Rounds or steps.
+        Rounds or steps, without those of the polish.
     dual_coef_ : ndarray of shape (n_machines, n_support_vectors)
         Coefficients of the kernel functions.
     intercept_ : ndarray of shape (n_machines,)
@@ -160,6 +167,9 @@ class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
     >>> bool(model.score(X, y) > 0.95)
     True
     """
+
+    _inits = ("ones", "scaled")
+    _penalties = ("weights", "squares")
 
     def __init__(
         self,
@@ -217,13 +227,15 @@ class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
         """
         problem, classes = self._problem(*self._data(X, y, sample_weight))
         self._store(problem, classes, self._search(problem, self._start(problem)))
-        self._say_if_empty(float(self.mu))
+        self._say_if_odd(float(self.mu))
         return self
 
     def mu_path(self, X, y, mus, sample_weight=None):
         """Learn for many prices of a weight, each from the weights of the one before.
 
-        It goes from the smallest price to the largest: features leave one after the other, and hardly one comes back.
+        It goes from the smallest price to the largest, and features leave one after the other. One that has no weight
+        left does not come back when weights are paid for; when squares are, it can. `n_starts` and `screening` are for
+        the smallest price; the others have a place to start from.
 
         Parameters
         ----------
@@ -237,11 +249,7 @@ class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
         path : MuPath
             The machines. The estimator itself is left as it was.
         """
-        mus = np.asarray(mus, dtype=np.float64).ravel()
-        if not len(mus) or not np.all(np.isfinite(mus)) or mus.min() < 0.0:
-            raise ParameterError(
-                f"mus of {type(self).__name__}.mu_path must be finite numbers >= 0, at least one; got {mus}."
-            )
+        mus = check_numbers("mus", mus, f"{type(self).__name__}.mu_path")
         models, z = [self._with_price(float(mu)) for mu in mus], None
         problem, classes = models[0]._problem(*models[0]._data(X, y, sample_weight))
         seen = {name: value for name, value in vars(models[0]).items() if name.endswith("_in_")}
@@ -296,23 +304,26 @@ class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
         scores = self.decision_function(X)
         return self.classes_[(scores > 0.0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
 
-    def _check_parameters(self):
-        owner = type(self).__name__
+    def _check_prices(self, owner):
         check_number("C", self.C, owner, strictly=True)
         check_number("mu", self.mu, owner)
+
+    def _check_parameters(self):
+        owner = type(self).__name__
+        self._check_prices(owner)
         one_of("method", self.method, METHODS, owner)
-        one_of("penalty", self.penalty, ("weights", "squares"), owner)
+        one_of("penalty", self.penalty, self._penalties, owner)
         one_of("kernel", self.kernel, ("rbf", "poly"), owner)
         check_number("eps", self.eps, owner, strictly=True)
         check_number("tol", self.tol, owner, strictly=True)
         check_number("coef0", self.coef0, owner)
         for name in ("n_starts", "degree"):
-            if getattr(self, name) is None:
-                raise ParameterError(f"{name} of {owner} must be an integer >= 1; got None.")
-        for name in ("n_starts", "degree", "screening", "max_iter"):
+            check_count(name, getattr(self, name), owner)
+        for name in ("screening", "max_iter"):
             optional_count(name, getattr(self, name), owner)
+        one_of("polish", self.polish, (True, False), owner)
         if isinstance(self.init, str):
-            one_of("init", self.init, ("ones", "scaled"), owner)
+            one_of("init", self.init, self._inits, owner)
 
     def _with_price(self, mu):
         return KernelFeatureSelector(**{**self.get_params(deep=False), "mu": mu})
@@ -323,7 +334,14 @@ class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_min_samples=2)
         check_classification_targets(y)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        return self._dense(X), y, weights
+        X = self._dense(X)
+        with np.errstate(over="ignore"):
+            if not np.isfinite(np.vdot(X, X)):
+                raise DegenerateDataError(
+                    f"{type(self).__name__} takes squares of distances, and those of X are too large for a floating "
+                    f"point number: X goes up to {np.abs(X).max():.3g}. Standardise the features."
+                )
+        return X, y, weights
 
     def _problem(self, X, y, weights):
         """What is to be solved, without points that have no weight, and the classes.
@@ -336,7 +354,7 @@ class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
         if len(classes) < 2:
             raise DegenerateDataError(
                 f"{type(self).__name__} needs at least two classes to tell apart; y has 1 class"
-                + (f", {classes[0]!r}." if len(classes) else " at most: all sample weights are zero.")
+                + (f", {classes.tolist()[0]!r}, with a weight." if len(classes) else " at most: all weights are zero.")
             )
         rows, where = np.unique(np.column_stack([labels, X]), axis=0, return_inverse=True)
         X, labels, weights = np.ascontiguousarray(rows[:, 1:]), rows[:, 0], np.bincount(where.ravel(), weights)
@@ -355,51 +373,74 @@ class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
         return Profile(self.kernel, int(self.degree), float(self.coef0))
 
     def _start(self, problem):
+        """Weights to begin with; columns in which no two points differ have none."""
         d = problem.X.shape[1]
-        if isinstance(self.init, str):
-            if self.init == "ones":
-                return np.ones(d)
+        if not isinstance(self.init, str):
+            z = self._given_start(d)
+        elif self.init == "ones":
+            z = np.ones(d)
+        else:
             mean = np.average(problem.X, axis=0, weights=problem.machines.costs)
             spread = 2.0 * float(np.average((problem.X - mean) ** 2, axis=0, weights=problem.machines.costs).sum())
-            return np.full(d, 1.0 / np.sqrt(spread) if spread > 0.0 else 1.0)
-        z = np.asarray(self.init, dtype=np.float64)
-        if z.shape != (d,) or not np.all(np.isfinite(z)) or z.min(initial=0.0) < 0.0 or not z.any():
-            raise ParameterError(
-                f"init of {type(self).__name__} must be 'ones', 'scaled' or {d} finite weights >= 0, one for each "
-                f"feature and not all zero; got an array of shape {z.shape}."
-            )
-        return z
+            z = np.full(d, 1.0 / np.sqrt(spread) if spread > 0.0 else 1.0)
+        return z if self.kernel != "rbf" else np.where(np.ptp(problem.X, axis=0) > 0.0, z, 0.0)
+
+    def _given_start(self, d):
+        try:
+            z = np.array(self.init, dtype=np.float64)
+            got = f"an array of shape {z.shape}"
+        except (TypeError, ValueError):
+            z, got = None, repr(self.init)
+        if z is not None and z.shape == (d,):
+            if np.all(np.isfinite(z)) and z.min() >= 0.0 and z.any():
+                return z
+            got = f"{z}"
+        words = ", ".join(repr(word) for word in self._inits)
+        raise ParameterError(
+            f"init of {type(self).__name__} must be {words} or {d} finite weights >= 0, one for each feature and not "
+            f"all zero; got {got}."
+        )
 
     def _search(self, problem, z, *, once=False):
         """The search with all that was asked for around it; with `once`, from these weights and no others."""
-        show = progress_bar("rounds", self.verbose)
-        common = {"tol": float(self.tol)} | ({} if self.max_iter is None else {"max_iter": int(self.max_iter)})
-        if show is not None:
-            limit = self.max_iter or {"full": 300, "reduced": 300, "gmkl": 100}.get(self.method, 30)
-            common["callback"] = lambda n, value, z: show(min(n + 1, limit), limit)
+        starts = 1 if once else int(self.n_starts)
+        rng = np.random.default_rng(draw_seed(self.random_state) if starts > 1 else 0)
+        with problem.threads(), progress_line(self.verbose) as show:
+            search = self._one_search(show)
 
+            def with_starts(problem, z):
+                return vote(problem, z, search, starts, rng)
+
+            if self.screening is not None and self.screening < np.count_nonzero(z) and not once:
+                return screened(problem, z, with_starts, int(self.screening))
+            return with_starts(problem, z)
+
+    def _one_search(self, show):
+        """From given weights to the end, as a function of the problem and the weights."""
+        common = {"tol": float(self.tol)} | ({} if self.max_iter is None else {"max_iter": int(self.max_iter)})
+        count = 0
+
+        def callback(n, value, z):
+            price = f"mu={self.mu:.3g}, " if self.mu else ""
+            show(f"{price}search {count}: round {n + 1}, objective {value:.6g}, {np.count_nonzero(z)} features")
+
+        if show is not None:
+            common["callback"] = callback
         searches = {"full": together, "reduced": reduced, "gmkl": descend}
 
         def search(problem, z):
+            nonlocal count
+            count += 1
             if self.method in _MARGINS:
                 found = alternate(problem, z, _MARGINS[self.method], **common)
             else:
                 found = searches[self.method](problem, z, **common)
             if not self.polish or self.method in ("reduced", "gmkl"):
                 return found
-            last = reduced(problem, found.z, field=z > 0.0, tol=float(self.tol))
+            last = reduced(problem, found.z, field=z > 0.0, **(common | {"max_iter": 300}))
             return replace(last, history=(*found.history, *last.history), n_iter=found.n_iter)
 
-        rng = np.random.default_rng(draw_seed(self.random_state))
-        starts = 1 if once else int(self.n_starts)
-
-        def with_starts(problem, z):
-            return vote(problem, z, search, starts, rng)
-
-        with problem.threads():
-            if self.screening is not None and self.screening < np.count_nonzero(z) and not once:
-                return screened(problem, z, with_starts, int(self.screening))
-            return with_starts(problem, z)
+        return search
 
     def _store(self, problem, classes, found):
         if not found.converged:
@@ -411,8 +452,8 @@ class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
             )
         self.classes_, self.feature_weights_ = classes, found.z
         self.support_ = np.zeros(len(found.z), dtype=bool)
-        self.support_[present(found.z)] = True
-        self.ranking_ = rankdata(-found.z, method="min").astype(int)
+        self.support_[problem.present(found.z)] = True
+        self.ranking_ = rankdata(-found.z * problem.scales, method="min").astype(int)
         self.objective_, self.history_, self.n_iter_ = found.objective, np.array(found.history), found.n_iter
         centres = np.flatnonzero(np.any(found.B != 0.0, axis=1))
         self.dual_coef_, self.intercept_ = found.B[centres].T.copy(), found.b.copy()
@@ -421,13 +462,28 @@ class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
             self.curvature_ = np.nan if self.method == "gmkl" else smallest_curvature(problem, found)
         return self
 
-    def _say_if_empty(self, mu):
+    def _say_if_odd(self, mu):
+        """What a user would like to know of a result that is hardly one."""
+        name = type(self).__name__
         if not self.support_.any():
             warnings.warn(
-                f"{type(self).__name__} selected no feature: none is worth its price mu={mu:.4g}; lower it",
+                f"{name} selected no feature: none is worth its price mu={mu:.4g}, or the weights it starts from tell "
+                "no two points apart. Lower mu; standardise the features, or use init='scaled'.",
                 UserWarning,
                 stacklevel=3,
             )
+        elif self.kernel == "rbf" and self._no_two_are_near():
+            warnings.warn(
+                f"{name} ended with weights under which no two points are near each other, so it knows the points by "
+                "heart and nothing else. Standardise the features, or use init='scaled' or a higher mu.",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    def _no_two_are_near(self):
+        points = self.support_vectors_[:_GLANCE]
+        A = FeatureKernel(points, points).distances(self.feature_weights_[self.feature_weights_ > 0.0])
+        return len(points) > 1 and A[~np.eye(len(A), dtype=bool)].min() > _APART
 
     def _get_support_mask(self):
         check_is_fitted(self, "feature_weights_")

@@ -1,31 +1,41 @@
 """Feature selection inside a kernel support vector machine, its prices and its start chosen on held-out points."""
 
+import warnings
 from itertools import product
+from numbers import Integral
 
 import numpy as np
 from joblib import Parallel, delayed
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
-from rarefy._parameters import adopt, one_of
-from rarefy.exceptions import DegenerateDataError, ParameterError
+from rarefy._parameters import adopt, check_numbers, draw_seed
+from rarefy._progress import progress_bar
+from rarefy.exceptions import DegenerateDataError
 from rarefy.kernel._feature_selector import KernelFeatureSelector
 
 
 class KernelFeatureSelectorCV(KernelFeatureSelector):
-    """KernelFeatureSelector with C, mu and the start of the search chosen by cross-validated accuracy.
+    """KernelFeatureSelector with C, mu and the start of the search chosen by cross-validation.
 
-    For every C and every fold one path of prices is followed, each price from the weights of the one before. Of equal
-    scores the one with the fewest features wins, on average over the folds.
+    For every C and every fold one path of prices is followed, each price from the weights of the one before, and so is
+    the one on all points, up to the price that was chosen. Of equal scores the one with the fewest features wins, on
+    average over the folds.
 
     Parameters
     ----------
     Cs : array-like or None, default=None
         Weights of the losses to try; None means 1, 4 and 16.
     mus : array-like or None, default=None
-        Prices of a weight to try; None means 2^-8, 2^-6, ..., 2^2.
+        Prices of a weight to try; None means 2^-8, 2^-6, ..., 2^6. Losses are summed, so more points want higher
+        prices.
     cv : int, splitter, iterable or None, default=None
-        How to split; None means five stratified folds.
+        How to split; None means five stratified folds. Folds with one class to learn from have no say.
+    scoring : str, callable or None, default=None
+        What decides on the held-out points, as in scikit-learn, for example "balanced_accuracy" or "roc_auc" when one
+        class is rare; None means accuracy. It is given the sample weights if there are any.
     n_jobs : int or None, default=None
         Paths at a time.
     init : {"both", "ones", "scaled"} or array-like of shape (n_features,), default="both"
@@ -47,7 +57,7 @@ class KernelFeatureSelectorCV(KernelFeatureSelector):
     Cs_, mus_ : ndarrays
         What was tried.
     cv_scores_ : ndarray of shape (n_Cs, n_mus, n_folds)
-        Accuracy on the held-out folds, with this start and penalty.
+        Accuracy, or what `scoring` says, on the held-out folds, with this start and penalty.
     cv_n_features_ : ndarray of shape (n_Cs, n_mus, n_folds)
         How many features the machines of the folds selected.
 
@@ -66,12 +76,16 @@ class KernelFeatureSelectorCV(KernelFeatureSelector):
     array([1, 4])
     """
 
+    _inits = ("both", "ones", "scaled")
+    _penalties = ("both", "squares", "weights")
+
     def __init__(
         self,
         Cs=None,
         mus=None,
         *,
         cv=None,
+        scoring=None,
         n_jobs=None,
         method="ao2",
         penalty="squares",
@@ -91,6 +105,7 @@ class KernelFeatureSelectorCV(KernelFeatureSelector):
         self.Cs = Cs
         self.mus = mus
         self.cv = cv
+        self.scoring = scoring
         self.n_jobs = n_jobs
         self.method = method
         self.penalty = penalty
@@ -120,33 +135,52 @@ class KernelFeatureSelectorCV(KernelFeatureSelector):
         self : object
             The fitted estimator.
         """
-        Cs = self._grid("Cs", self.Cs, 4.0 ** np.arange(3))
-        mus = np.sort(self._grid("mus", self.mus, 4.0 ** np.arange(-4, 2)))
-        penalties = ("squares",) if self.method == "gmkl" else self._either("penalty", ("squares", "weights"))
-        ways = list(product(self._either("init", ("ones", "scaled")), penalties))
-        points, labels, weights = self._inner(float(Cs[0]), *ways[0])._data(X, y, sample_weight)
+        name = type(self).__name__
+        Cs = check_numbers("Cs", 4.0 ** np.arange(3) if self.Cs is None else self.Cs, name, strictly=True)
+        mus = np.sort(check_numbers("mus", 4.0 ** np.arange(-4, 4) if self.mus is None else self.mus, name))
+        points, labels, weights = self._data(X, y, sample_weight)
+        inits, penalties = self._either("init"), self._either("penalty")
+        if not isinstance(self.init, str):
+            self._given_start(points.shape[1])
+        ways = list(product(inits, ("squares",) if self.method == "gmkl" else penalties))
         folds = list(check_cv(self.cv, labels, classifier=True).split(points, labels))
+        judge, weighted = check_scoring(KernelFeatureSelector(), self.scoring), sample_weight is not None
+        seed = draw_seed(self.random_state) if self.n_starts > 1 and not isinstance(self.random_state, Integral) else 0
+        state = self.random_state if isinstance(self.random_state, Integral) else seed
 
         def one(way, C, train, test):
-            path = self._inner(C, *way).mu_path(points[train], labels[train], mus, weights[train])
-            right = path.predict(points[test]) == labels[test]
-            total = weights[test].sum()
-            return right @ weights[test] / total if total > 0.0 else np.full(len(mus), np.nan), path.n_features
+            """Scores and sizes along one path, and how many of its searches stopped early."""
+            if len(np.unique(labels[train][weights[train] > 0.0])) < 2 or not weights[test].any():
+                return np.full(len(mus), np.nan), np.zeros(len(mus), dtype=int), 0  # nothing to learn or to check
+            path, stopped = self._path(way, C, state, points[train], labels[train], mus, weights[train])
+            extra = {"sample_weight": weights[test]} if weighted else {}
+            return (
+                [judge(model, points[test], labels[test], **extra) for model in path.models],
+                path.n_features,
+                stopped,
+            )
 
         tasks = [(way, float(C), *fold) for way in ways for C in Cs for fold in folds]
-        found = Parallel(n_jobs=self.n_jobs)(delayed(one)(*task) for task in tasks)
+        found, show = [], progress_bar("paths", self.verbose)
+        for result in Parallel(n_jobs=self.n_jobs, return_as="generator")(delayed(one)(*task) for task in tasks):
+            found.append(result)
+            if show is not None:
+                show(len(found), len(tasks))
         shape = len(ways), len(Cs), len(folds), len(mus)
-        scores, counts = (np.array(part).reshape(shape).swapaxes(2, 3) for part in zip(*found, strict=True))
+        scores, counts = (np.array([row[k] for row in found]).reshape(shape).swapaxes(2, 3) for k in (0, 1))
         counted = np.isfinite(scores).all(axis=(0, 1, 2))
         if not counted.any():
-            raise DegenerateDataError(f"{type(self).__name__} found no fold with points that count to check with.")
+            raise DegenerateDataError(
+                f"{name} found no fold with two classes to learn from and points that count to check with; cv makes "
+                f"{len(folds)} folds. Use others."
+            )
         k, i, j = _best(scores[..., counted], counts[..., counted])
         # Along the path up to the price, as in the folds.
-        fitted = self._inner(float(Cs[i]), *ways[k]).mu_path(X, y, mus[: j + 1], sample_weight).models[-1]
-        adopt(self, fitted)
+        path, stopped = self._path(ways[k], float(Cs[i]), state, X, y, mus[: j + 1], sample_weight)
+        adopt(self, path.models[-1])
         self.C_, self.mu_, self.init_, self.penalty_ = float(Cs[i]), float(mus[j]), *ways[k]
         self.Cs_, self.mus_, self.cv_scores_, self.cv_n_features_ = Cs, mus, scores[k], counts[k]
-        self._say_if_empty(self.mu_)
+        self._say_how_it_went(sum(row[2] for row in found), len(tasks) * len(mus), stopped)
         return self
 
     def mu_path(self, X, y, mus, sample_weight=None):
@@ -165,29 +199,42 @@ class KernelFeatureSelectorCV(KernelFeatureSelector):
         check_is_fitted(self, "feature_weights_")
         return self._inner(self.C_, self.init_, self.penalty_).mu_path(X, y, mus, sample_weight)
 
+    def _path(self, way, C, random_state, X, y, mus, weights):
+        """Machines along the prices, and how many searches stopped early."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            path = self._inner(C, *way).set_params(random_state=random_state, verbose=0).mu_path(X, y, mus, weights)
+        early = [one for one in caught if issubclass(one.category, ConvergenceWarning)]
+        for one in caught:
+            if one not in early:
+                warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+        return path, len(early)
+
+    def _say_how_it_went(self, stopped, n_searches, last):
+        if stopped or last:
+            warnings.warn(
+                f"{type(self).__name__} with method={self.method!r}: {stopped} of {n_searches} searches in the folds "
+                f"and {last} on all points stopped with weights still moving. Raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        self._say_if_odd(self.mu_)
+
     def _inner(self, C, init, penalty):
         """The selector with these; its price is given by a path."""
         shared = set(KernelFeatureSelector._get_param_names()) & set(self._get_param_names()) - {"init", "penalty"}
         options = {name: getattr(self, name) for name in shared}
         return KernelFeatureSelector(C, 0.0, init=init, penalty=penalty, **options)
 
-    def _either(self, name, choices):
+    def _check_prices(self, owner):
+        """They are grids, and `fit` looks at them."""
+
+    def _either(self, name):
         """What is to be tried of two: one of them, something else that is given, or both."""
         value = getattr(self, name)
-        if isinstance(value, str):
-            one_of(name, value, ("both", *choices), type(self).__name__)
-            return choices if value == "both" else (value,)
+        if isinstance(value, str) and value == "both":
+            return {"init": ("ones", "scaled"), "penalty": ("squares", "weights")}[name]
         return (value,)
-
-    def _grid(self, name, values, default):
-        values = default if values is None else np.asarray(values, dtype=np.float64).ravel()
-        positive = name == "Cs"
-        if not len(values) or not np.all(np.isfinite(values)) or values.min() < 0.0 or (positive and not values.min()):
-            sign = ">" if positive else ">="
-            raise ParameterError(
-                f"{name} of {type(self).__name__} must be finite numbers {sign} 0, at least one; got {values}."
-            )
-        return values
 
 
 def _best(scores, counts):

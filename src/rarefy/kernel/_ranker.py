@@ -10,7 +10,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from rarefy._parameters import check_number, draw_seed, one_of, optional_count
-from rarefy._progress import progress_bar
+from rarefy._progress import progress_bar, progress_line
 from rarefy.core.landmarks import pivoted_cholesky, ridge_leverage
 from rarefy.core.pair_loss import PairLoss, Pairs
 from rarefy.core.ranker import rank, rank_in_blocks, rank_sparsely, whitening
@@ -220,14 +220,15 @@ class KernelRanker(KernelEstimator):
 
     def _solve(self, task, alpha, start):
         """One ranker; `start` is the one before, for a warm start."""
-        show = progress_bar("ranking", self.verbose)
         limit = self.max_iter or 100
-        common = {"tol": self.tol, "callback": None if show is None else lambda i, *_: show(i + 1, limit)}
-        if self.penalty == "l1":
-            beta = None if start is None else start.beta
-            return rank_sparsely(task.K, task.loss, alpha, start=beta, max_iter=50 * limit, **common)
-        with threads_over(task.K.shape[0] * task.K.shape[1]):
-            return self._rank(task, alpha, None if start is None else start.w, common | {"max_iter": limit})
+        with progress_line(self.verbose) as show:
+            callback = None if show is None else lambda i, *_: show(f"ranking, alpha={alpha:.3g}: step {i + 1}")
+            common = {"tol": self.tol, "callback": callback}
+            if self.penalty == "l1":
+                beta = None if start is None else start.beta
+                return rank_sparsely(task.K, task.loss, alpha, start=beta, max_iter=50 * limit, **common)
+            with threads_over(task.K.shape[0] * task.K.shape[1]):
+                return self._rank(task, alpha, None if start is None else start.w, common | {"max_iter": limit})
 
     @staticmethod
     def _rank(task, alpha, w, common):
