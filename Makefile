@@ -49,4 +49,4 @@ docs: $(STAMP)
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
 clean:
-	rm -rf .venv .venv-bench docs/_build build dist rarefy-demo.html
+	rm -rf .venv .venv-bench docs/_build build dist rarefy-demo.html rarefy-results

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from rarefy import _files
 from rarefy.cli import _app, demo
 from rarefy.datasets import make_topics
 from rarefy.report import html
@@ -57,7 +58,7 @@ def test_a_failed_write_leaves_the_old_page(tmp_path, monkeypatch):
     def fail(*_):
         raise OSError("disk full")
 
-    monkeypatch.setattr(html.os, "replace", fail)
+    monkeypatch.setattr(_files.os, "replace", fail)
     monkeypatch.setattr(html, "render", lambda *_, **__: "new")
     with pytest.raises(OSError, match="disk full"):
         html.write_html(path, "demo.html")

@@ -1,5 +1,6 @@
 """Tables as data: loading, judging, running, stopping and going on, and the pages."""
 
+import json
 import os
 import signal
 import subprocess
@@ -10,15 +11,18 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from click.testing import CliRunner
+from threadpoolctl import threadpool_info
 
 import rarefy
 from rarefy.cli._app import app
-from rarefy.datasets import _load
-from rarefy.papers import Claim, Table, load_tables, run_table
+from rarefy.datasets import _load, load
+from rarefy.exceptions import MissingDataError
+from rarefy.papers import Claim, Table, load_tables, run_table, runner
 from rarefy.papers.claims import judge
 from rarefy.papers.page import write_results
 from rarefy.papers.text import documents, most_frequent
 
+SHOW = {"rows": "i", "columns": [], "metrics": ["v"]}
 RESULTS = [({"m": "a", "s": s}, {"error": 10.0 + s}) for s in (0, 1)] + [({"m": "b", "s": 0}, {"error": 12.0})]
 
 
@@ -101,21 +105,142 @@ def test_a_killed_run_goes_on_without_redoing_what_was_done(tmp_path):
     assert {path: path.stat().st_mtime_ns for path in done} == done
 
 
-@pytest.mark.parametrize("content", ['{"origin": ', "[]", "{}"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"origin": ',
+        b"[]",
+        b"{}",
+        b"\xff\xfe",
+        b"[" * 100_000,
+        lambda stored: stored.replace(b'"value": 1', b'"value": 1}, "cell": {"i": 2'),  # that of another cell
+        lambda stored: stored.replace(b'"metrics": {\n  "value": 1\n }', b'"metrics": "1"'),
+    ],
+)
 def test_a_broken_cell_is_measured_again(tmp_path, content):
     table = Table("t", "t", "s", lambda data, i: {"value": i}, {"i": [1]}, {}, ())
+    said = []
+    run_table(table, "quick", tmp_path, notice=said.append)
+    assert not said
+    (stored,) = (tmp_path / "cells" / "t").glob("*.json")
+    before = stored.read_bytes()
+    broken = content if isinstance(content, bytes) else content(before)
+    assert broken != before
+    stored.write_bytes(broken)
+    results, _ = run_table(table, "quick", tmp_path, notice=said.append)
+    assert results == [({"i": 1}, {"value": 1})]
+    assert said == ["1 stored cells are damaged or come from other code or data, and are measured again."]
+    assert json.loads(stored.read_bytes())["metrics"] == {"value": 1}
+
+
+def test_a_cell_that_measured_too_little_is_measured_again(tmp_path):
+    table = Table("t", "t", "s", lambda data, c: [{"v": one} for one in c], {"c": [3, 5]}, {}, (), together="c")
     run_table(table, "quick", tmp_path)
     (stored,) = (tmp_path / "cells" / "t").glob("*.json")
-    stored.write_text(content)
-    results, _ = run_table(table, "quick", tmp_path)
-    assert results == [({"i": 1}, {"value": 1})]
+    content = json.loads(stored.read_text())
+    stored.write_text(json.dumps(content | {"metrics": content["metrics"][:1]}))
+    assert [metrics["v"] for _, metrics in run_table(table, "quick", tmp_path)[0]] == [3, 5]
 
 
-def test_other_code_or_data_do_not_reuse_stored_cells(tmp_path):
+def test_other_code_does_not_reuse_stored_cells(tmp_path):
     first = Table("t", "t", "s", lambda data, i: {"value": i}, {"i": [1]}, {}, ())
     second = Table("t", "t", "s", lambda data, i: {"value": 2 * i}, {"i": [1]}, {}, ())
     run_table(first, "quick", tmp_path)
     assert run_table(second, "quick", tmp_path)[0] == [({"i": 1}, {"value": 2})]
+
+
+HELPED = """
+from pathlib import Path
+from rarefy.papers import Table, run_table
+
+FACTOR = 1
+
+def cell(data, i):
+    # once upon a time
+    print("ran")
+    return {"value": i * FACTOR}
+
+if __name__ == "__main__":
+    table = Table("helped", "t", "s", cell, {"i": [7]}, {}, ())
+    print(run_table(table, "quick", Path(__file__).parent)[0][0][1]["value"])
+"""
+
+
+def test_code_beside_the_cell_counts_and_comments_do_not(tmp_path):
+    script = tmp_path / "helped.py"
+
+    def run(text):
+        script.write_text(text)
+        return subprocess.run([sys.executable, script], capture_output=True, text=True, check=True).stdout.split()
+
+    assert run(HELPED) == ["ran", "7"]
+    assert run(HELPED) == ["7"]
+    assert run('"""A word about it."""\n' + HELPED.replace("from pathlib", "# a comment\nfrom pathlib")) == ["7"]
+    assert run(HELPED.replace("FACTOR = 1", "FACTOR = 2")) == ["ran", "14"]
+
+
+def test_our_own_code_counts(tmp_path):
+    package = tmp_path / "package"
+    for name in ("core", "cli"):
+        (package / name).mkdir(parents=True)
+        (package / name / "a.py").write_text("x = 1")
+    digests = [runner._digest_of.__wrapped__(package)]
+    (package / "cli" / "a.py").write_text("x = 2")
+    digests.append(runner._digest_of.__wrapped__(package))
+    (package / "core" / "a.py").write_text("x = 2")
+    digests.append(runner._digest_of.__wrapped__(package))
+    assert digests[0] == digests[1] != digests[2]
+    cell = load_tables()["fs-table-4"].run
+    origin = runner._origin(cell)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runner, "_digest_of", lambda path: "another")
+        assert runner._origin(cell) != origin
+
+
+def test_other_data_do_not_reuse_stored_cells_and_the_same_data_elsewhere_do(tmp_path, monkeypatch):
+    rows = {"a": [[1.0]], "same": [[1.0]], "other": [[2.0]]}
+    for name, values in rows.items():
+        (tmp_path / name).mkdir()
+        np.savez(tmp_path / name / "numbers.npz", X=np.array(values), y=np.array([1]))
+    monkeypatch.setitem(_load._WHOLE, "numbers", _load._Source("numbers.npz", (1, 1), {}, "numbers"))
+    ran = []
+
+    def run(data, i):
+        ran.append(i)
+        return {"value": float(load("numbers", data).data[0, 0])}
+
+    table = Table("t", "t", "s", run, {"i": [1]}, {}, ())
+    for folder, value, count in (("a", 1.0, 1), ("same", 1.0, 1), ("other", 2.0, 2), ("a", 1.0, 3), (None, 1.0, 3)):
+        data = None if folder is None else tmp_path / folder
+        assert run_table(table, "quick", tmp_path, data=data)[0] == [({"i": 1}, {"value": value})]
+        assert len(ran) == count
+
+
+def test_cells_without_data_do_not_spoil_the_others(tmp_path):
+    def run(data, i):
+        if i == 2:
+            raise MissingDataError("two.npz is missing.")
+        return {"value": i}
+
+    claims = [Claim(f"{i}", {"i": i}, "value", "", expected=i) for i in (1, 2)]
+    table = Table("t", "t", "s", run, {"i": [1, 2, 3]}, {"i": [2]}, tuple(claims))
+    said = []
+    results, verdicts = run_table(table, "quick", tmp_path, notice=said.append)
+    assert [metrics["value"] for _, metrics in results] == [1, 3]
+    assert [verdict.outcome for verdict in verdicts] == ["reproduced", "not run"]
+    assert said == ["1 of 3 cells could not be measured. two.npz is missing."]
+    with pytest.raises(MissingDataError, match=r"two\.npz"):
+        run_table(table, "full", tmp_path / "other")
+
+
+def test_processes_share_the_cells_with_one_thread_each(tmp_path):
+    def run(data, i):
+        return {"process": os.getpid(), "threads": max(pool["num_threads"] for pool in threadpool_info())}
+
+    table = Table("t", "t", "s", run, {"i": list(range(4))}, {}, ())
+    found = [metrics for _, metrics in run_table(table, "quick", tmp_path, jobs=2)[0]]
+    assert os.getpid() not in {metrics["process"] for metrics in found}
+    assert {metrics["threads"] for metrics in found} == {1}
 
 
 def test_pairs_differ_only_in_what_the_claim_compares():
@@ -131,7 +256,7 @@ def small_collection(tmp_path, monkeypatch):
     y = np.repeat([0, 1], 120)
     rates = np.where(rng.random(300) < 0.2, 1.0, 0.1)
     X = rng.poisson(rates * np.where(np.arange(300) < 20, 1 + 2 * y[:, None], 1))
-    words = np.array([f"word{i:03d}".encode() for i in range(299)] + [b"a<b>&"])
+    words = np.array([f"word{i:03d}".encode() for i in range(298)] + [b"tiny", b"a<b>&"])
     (tmp_path / "text").mkdir()
     sp.save_npz(tmp_path / "text" / "movie_review_polarity_X.npz", sp.csr_array(X))
     np.savez(tmp_path / "text" / "movie_review_polarity_y.npz", y=y, vocab=words)
@@ -146,6 +271,8 @@ def test_documents_have_long_words_only(small_collection):
     assert X.shape[0] == 200
     assert set(y) == {-1.0, 1.0}
     assert all(len(word) > 4 for word in words)
+    assert "tiny" not in words
+    assert np.all(np.diff(X.indptr) > 0), "documents without words are left out"
 
 
 def test_cells_of_both_papers_measure_something(small_collection):
@@ -287,7 +414,7 @@ def test_pages_escape_words(tmp_path):
         (["--quick", "--full", "ridge-figure-3"], "exclude each other"),
         (["svm-table1"], "did you mean svm-table-1"),
         (["--jobs", "0", "ridge-figure-3"], "a number of processes"),
-        (["ridge-figure-3", "--out", "{file}/sub"], "cannot be made"),
+        (["ridge-figure-3", "--out", "{file}/sub"], "cannot be written to"),
     ],
 )
 def test_wrong_arguments_are_explained_before_any_work(arguments, words, tmp_path):
@@ -304,6 +431,43 @@ def test_the_exit_status_says_that_nothing_could_be_run(tmp_path):
     assert result.exit_code == 1
     assert "damaged" in result.output
     assert "0 of 1 tables" in result.output
+
+
+def test_a_table_that_fails_does_not_stop_the_others_and_loses_nothing(tmp_path, monkeypatch):
+    fine = Table("fine", "t", "s", lambda data, i: {"v": i}, {"i": [1]}, {"i": [2]}, (), show=SHOW)
+
+    def broken(data, i):
+        if i == 2:
+            raise ArithmeticError("two")
+        return {"v": i}
+
+    tables = {"bad": Table("bad", "t", "s", broken, {"i": [1, 2]}, {}, (), show=SHOW), "fine": fine}
+    monkeypatch.setattr("rarefy.cli.reproduce.load_tables", lambda: tables)
+    out = tmp_path / "r[a]x[/b]"
+    result = CliRunner().invoke(app, ["reproduce", "--out", str(out)])
+    assert result.exit_code == 0
+    assert "ArithmeticError: two" in result.output
+    assert "bad: failed" in result.output
+    assert "1 of 2 tables were run" in result.output
+    assert str(out / "quick" / "fine.html") in result.output.replace("\n", "")
+    assert len(list((out / "quick" / "cells" / "bad").glob("*.json"))) == 1
+    # Fresh replaces cell by cell: what fails now was not thrown away before.
+    assert CliRunner().invoke(app, ["reproduce", "bad", "--fresh", "--out", str(out)]).exit_code == 1
+    assert len(list((out / "quick" / "cells" / "bad").glob("*.json"))) == 1
+    assert CliRunner().invoke(app, ["reproduce", "fine", "--full", "--out", str(out)]).exit_code == 0
+    cells = json.loads((out / "full" / "fine.json").read_text())["cells"]
+    assert [one["metrics"]["v"] for one in cells] == [2]
+
+
+@pytest.mark.parametrize("command", [["reproduce", "ridge-figure-3", "--out", "{}"], ["demo", "--out", "{}/x.html"]])
+def test_a_folder_that_cannot_be_written_to_is_spoken_of_before_any_work(tmp_path, monkeypatch, command):
+    def refuse(**_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("rarefy._files.tempfile.TemporaryFile", refuse)
+    result = CliRunner().invoke(app, [part.format(tmp_path) for part in command])
+    assert result.exit_code == 2
+    assert "cannot be written to: Permission denied" in " ".join(result.output.split())
 
 
 def test_the_demo_looks_at_its_folder_first(tmp_path):

@@ -115,3 +115,41 @@ def test_sets_with_a_rare_class_and_with_levels_are_checked(tmp_path, monkeypatc
         load("ecoli", tmp_path)
     with pytest.raises(MissingDataError, match="kddcup99_10pct"):
         load("kddcup99_10pct", tmp_path)
+
+
+def test_damaged_files_are_named_whatever_is_wrong_with_them(tmp_path, monkeypatch):
+    monkeypatch.setitem(_load._WHOLE, "numbers", _load._Source("numbers.npz", (2, 1), {}, "two numbers"))
+    monkeypatch.setitem(_load._TEXT, "words", _load._Source("words", (2, 1), {}, "two documents"))
+    path = tmp_path / "numbers.npz"
+    np.savez(path, X=np.full((2, 1), 7.0), y=np.array([0, 1]))
+    content = bytearray(path.read_bytes())
+    at = content.index(np.full(2, 7.0).tobytes())
+    content[at] ^= 255
+    path.write_bytes(content)
+    with pytest.raises(MissingDataError, match=r"numbers\.npz is damaged.*BadZipFile.*two numbers"):
+        load("numbers", tmp_path)
+    np.savez(path, X=np.array([[object()]] * 2), y=np.array([0, 1]))
+    with pytest.raises(MissingDataError, match=r"numbers\.npz is damaged.*Object arrays.*two numbers"):
+        load("numbers", tmp_path)
+    np.savez(tmp_path / "words_X.npz", X=np.ones((2, 1)))
+    with pytest.raises(MissingDataError, match=r"words_X\.npz is damaged.*two documents"):
+        load("words", tmp_path)
+    sp.save_npz(tmp_path / "words_X.npz", sp.csr_array(np.ones((2, 1))))
+    np.savez(tmp_path / "words_y.npz", z=np.ones(2))
+    with pytest.raises(MissingDataError, match=r"words_y\.npz is damaged.*KeyError.*arrays y and vocab"):
+        load("words", tmp_path)
+    with pytest.raises(MissingDataError, match=r"is damaged.*features\.idx"):
+        load_techtc(tmp_path)
+    (tmp_path / "features.idx").write_text("")
+    with pytest.raises(MissingDataError, match=r"is damaged.*ValueError.*features\.idx"):
+        load_techtc(tmp_path)
+
+
+def test_fingerprints_know_the_content_and_not_the_place(tmp_path):
+    for folder, value in (("a", 1), ("b", 1), ("c", 2)):
+        (tmp_path / folder / "set").mkdir(parents=True)
+        np.savez(tmp_path / folder / "x.npz", X=value)
+        (tmp_path / folder / "set" / "x.txt").write_text(str(value))
+    for name in ("x.npz", "set", "set/x.txt"):
+        a, b, c = (_load.fingerprint(tmp_path / folder / name) for folder in "abc")
+        assert a == b != c

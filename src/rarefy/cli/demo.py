@@ -4,9 +4,11 @@ from pathlib import Path
 
 import click
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from rarefy._files import check_writable
 from rarefy.report.demo import run_study, write_page
 
 
@@ -20,12 +22,18 @@ from rarefy.report.demo import run_study, write_page
 )
 @click.option(
     "--features",
-    type=click.IntRange(min=2),
+    type=click.IntRange(2, 20_000),
     default=300,
     show_default=True,
     help="How many of the 20 000 words to keep.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the generated documents.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**32 - 1),
+    default=0,
+    show_default=True,
+    help="Seed of the generated documents.",
+)
 def demo(out, features, seed):
     """Keep 300 of 20 000 words, say what is guaranteed, and compare.
 
@@ -35,6 +43,10 @@ def demo(out, features, seed):
     """
     if not out.parent.is_dir():  # said now, not after the work
         raise click.BadParameter(f"{out.parent} is not a folder; the page {out} cannot be written.", param_hint="--out")
+    try:
+        check_writable(out.parent)
+    except OSError as error:
+        raise click.BadParameter(f"{out.parent} cannot be written to: {error.strerror}.", param_hint="--out") from error
     console = Console()
     console.print(
         "[bold]200 documents, 20 000 words[/bold], 80 of them tell sailing from opera. Generating and selecting …"
@@ -50,7 +62,7 @@ def demo(out, features, seed):
     console.print(study.certificate.statement, highlight=False)
     console.print(f"Checked again from the data by another route: {'agrees' if study.verified else 'DOES NOT AGREE'}.")
     write_page(study, out)
-    console.print(f"\nPictures: open [bold]{out}[/bold] in a browser.")
+    console.print(f"\nPictures: open [bold]{escape(str(out))}[/bold] in a browser.", soft_wrap=True)
 
 
 def _table(study):

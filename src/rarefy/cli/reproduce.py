@@ -1,6 +1,6 @@
 """rarefy reproduce: run a paper's table and say what became of its claims."""
 
-import shutil
+import traceback
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table as Grid
 
+from rarefy._files import check_writable
 from rarefy.exceptions import MissingDataError
 from rarefy.papers import load_tables, run_table
 from rarefy.papers.claims import NOT_RUN
@@ -75,14 +76,12 @@ def reproduce(tables, show_list, quick, full, data, out, jobs, fresh):
     out = out / mode
     try:
         out.mkdir(parents=True, exist_ok=True)
+        check_writable(out)
     except OSError as error:
-        raise click.BadParameter(f"{out} cannot be made: {error.strerror}.", param_hint="--out") from error
-    if fresh:
-        for name in tables or known:
-            shutil.rmtree(out / "cells" / name, ignore_errors=True)
-    done = [_run(console, known[name], mode, data, out, jobs) for name in tables or known]
+        raise click.BadParameter(f"{out} cannot be written to: {error.strerror}.", param_hint="--out") from error
+    done = [_run(console, known[name], mode, data, out, jobs, fresh) for name in tables or known]
     if not all(done):
-        console.print(f"{sum(done)} of {len(done)} tables were run; data or packages for the others are not there.")
+        console.print(f"{sum(done)} of {len(done)} tables were run; above is why the others were not.")
     if not any(done):
         raise click.exceptions.Exit(1)
 
@@ -92,7 +91,7 @@ def _advice(unknown, known):
     return f"did you mean {', '.join(near)}?" if near else "see rarefy reproduce --list"
 
 
-def _run(console, table, mode, data, out, jobs):
+def _run(console, table, mode, data, out, jobs, fresh):
     """Run a table and tell about it; whether it could be run."""
     bar = Progress(
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console
@@ -106,6 +105,8 @@ def _run(console, table, mode, data, out, jobs):
                 out,
                 data=data,
                 jobs=jobs,
+                fresh=fresh,
+                notice=lambda text: console.print(f"{table.id}: {escape(text)}", highlight=False),
                 progress=lambda done, total: bar.update(task, completed=done, total=total),
             )
     except MissingDataError as error:
@@ -113,6 +114,12 @@ def _run(console, table, mode, data, out, jobs):
         return False
     except ImportError as error:
         console.print(f"[yellow]{table.id}: not run.[/yellow] {escape(str(error))}", highlight=False)
+        return False
+    except OSError as error:
+        raise click.ClickException(f"{out}: {error.strerror or error}. Finished cells are stored.") from error
+    except Exception:  # whatever it is, other tables can still be run
+        traceback.print_exc()
+        console.print(f"[red]{table.id}: failed;[/red] the error is above. Finished cells are stored.", highlight=False)
         return False
     page = write_results(table, mode, results, verdicts, out)
     grid = Grid(title=f"{table.id}: {table.title}", title_justify="left")
@@ -127,5 +134,5 @@ def _run(console, table, mode, data, out, jobs):
     console.print(grid)
     if len(absent) > _FEW:
         console.print(f"{len(absent)} more claims were not run: they are about cells that this grid does not have.")
-    console.print(f"Page: {page}", highlight=False)
+    console.print(f"Page: {escape(str(page))}", highlight=False, soft_wrap=True)
     return True

@@ -1,6 +1,9 @@
 """Data sets from files: found by name, checked, and explained when they are missing."""
 
+import hashlib
 import zipfile
+import zlib
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -176,8 +179,11 @@ def load(name, data_dir):
         known = ", ".join([*_TEXT, *_WHOLE, *_IN_PARTS])
         raise MissingDataError(f"There is no data set {name!r}; known are {known} and techtc:ID1_ID2.")
     source = _TEXT[name]
-    X = sp.csr_array(sp.load_npz(_require(data_dir, f"{source.path}_X.npz", source.where)))
-    with np.load(_require(data_dir, f"{source.path}_y.npz", source.where), allow_pickle=False) as labels:
+    path = _require(data_dir, f"{source.path}_X.npz", source.where)
+    with _reading(path, source.where):
+        X = sp.csr_array(sp.load_npz(path))
+    path = _require(data_dir, f"{source.path}_y.npz", source.where)
+    with _reading(path, f"arrays y and vocab of {source.where}"), np.load(path, allow_pickle=False) as labels:
         y = labels["y"]
         words = np.char.decode(labels["vocab"], "utf-8", "replace") if "vocab" in labels.files else None
     _check(name, source, X, y, data_dir)
@@ -194,7 +200,8 @@ def _load_parts(name, data_dir):
 
 def _arrays(name, source, rows, labels, data_dir):
     """Two arrays of a file of arrays, checked."""
-    with np.load(_require(data_dir, source.path, source.where), allow_pickle=False) as arrays:
+    path = _require(data_dir, source.path, source.where)
+    with _reading(path, source.where), np.load(path, allow_pickle=False) as arrays:
         absent = [key for key in (rows, labels) if key not in arrays.files]
         if absent:
             raise MissingDataError(
@@ -229,10 +236,11 @@ def load_techtc(folder):
         `data` (CSR counts), `target` (-1 and 1), `feature_names`.
     """
     folder = Path(folder)
-    lines = (folder / "features.idx").read_text(encoding="utf-8", errors="replace").splitlines()
-    pairs = [line.split(maxsplit=1) for line in lines if line.strip() and not line.startswith("#")]
-    words = {int(number): word for number, word in pairs}
-    X, y = load_svmlight_file(str(folder / "vectors.dat"), n_features=max(words) + 1, zero_based=True)
+    with _reading(folder, "features.idx, a number and a word a line, and vectors.dat in svmlight format"):
+        lines = (folder / "features.idx").read_text(encoding="utf-8", errors="replace").splitlines()
+        pairs = [line.split(maxsplit=1) for line in lines if line.strip() and not line.startswith("#")]
+        words = {int(number): word for number, word in pairs}
+        X, y = load_svmlight_file(str(folder / "vectors.dat"), n_features=max(words) + 1, zero_based=True)
     index = np.array(sorted(words))
     return Bunch(
         data=sp.csr_array(X)[:, index], target=y, feature_names=np.array([words[i] for i in index], dtype=object)
@@ -258,10 +266,49 @@ def load_libsvm(path):
 
 def _require(data_dir, name, where):
     if data_dir is None:
-        raise MissingDataError(f"{name} is needed ({where}). Say where the data are: --data DIR, or RAREFY_DATA.")
+        raise MissingDataError(
+            f"{name} is needed ({where}). Say where the data are: data_dir of load, --data DIR of the command line, or "
+            "RAREFY_DATA."
+        )
     path = Path(data_dir) / name
     if not path.exists():
         raise MissingDataError(f"{path} is missing. It holds {where}.")
     if path.suffix == ".npz" and not zipfile.is_zipfile(path):
         raise MissingDataError(f"{path} is damaged, or no archive of arrays. It should hold {where}.")
+    _in_use[str(Path(data_dir).resolve()), name] = fingerprint(path)
     return path
+
+
+@contextmanager
+def _reading(path, where):
+    """Whatever goes wrong while a file is read is the file's fault, and told as such."""
+    try:
+        yield
+    except MissingDataError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise MissingDataError(
+            f"{path} is damaged, or not what it should be ({type(error).__name__}: {error}). It should hold {where}."
+        ) from error
+
+
+_in_use: dict[tuple[str, str], str] = {}
+"""Files that were opened in this process, with what they hold; some data are read once and used many times."""
+
+
+def files_in_use(data_dir):
+    """Names and fingerprints of the files of a folder that were opened so far."""
+    folder = None if data_dir is None else str(Path(data_dir).resolve())
+    return {name: mark for (where, name), mark in _in_use.items() if where == folder}
+
+
+def fingerprint(path):
+    """A few characters that change with the content of a file or folder; archives know theirs without being read."""
+    path, digest = Path(path), hashlib.sha256()
+    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+        if zipfile.is_zipfile(file):
+            with zipfile.ZipFile(file) as archive:
+                digest.update(repr([(one.filename, one.file_size, one.CRC) for one in archive.infolist()]).encode())
+        elif file.is_file():
+            digest.update(file.read_bytes())
+    return digest.hexdigest()[:20]

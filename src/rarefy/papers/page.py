@@ -1,11 +1,12 @@
 """Results of a reproduction as JSON and as a page: the paper's claim, our number, the verdict and the reason."""
 
+import json
 from pathlib import Path
 
 import numpy as np
 
+from rarefy._files import write_whole
 from rarefy.papers.claims import select
-from rarefy.papers.runner import write_json
 from rarefy.report.figures import grouped_means, marked_images, mean_curves
 from rarefy.report.html import write_html
 
@@ -25,7 +26,8 @@ def write_results(table, mode, results, verdicts, out):
         for verdict in verdicts
     ]
     cells = [{"cell": cell, "metrics": metrics} for cell, metrics in results]
-    write_json(out / f"{table.id}.json", {"table": table.id, "mode": mode, "verdicts": summary, "cells": cells})
+    content = {"table": table.id, "mode": mode, "verdicts": summary, "cells": cells}
+    write_whole(out / f"{table.id}.json", json.dumps(content, indent=1))
     page = out / f"{table.id}.html"
     layout = _layout(table, results)
     pictures = [_picture(table, results, layout, metric) for metric in layout["numbers"]] + _images(results)

@@ -77,7 +77,7 @@ def run_study(n_features, seed=0, progress=None, *, shape=(200, 20_000)):
             for name, selector in _selectors(size, seed).items():
                 curves[name].append(float(np.mean(_errors(selector, X, y))))
                 ticks()
-    bss = fitted["BSS"].fit(X)
+    bss = fitted["BSS"]
     certificate = bss.certificate_
     ell, r = certificate.rank, n_features
     return Study(

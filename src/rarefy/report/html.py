@@ -1,13 +1,10 @@
 """Self-contained pages from templates: text is escaped, pictures are embedded, files are written whole."""
 
-import os
-import tempfile
-from pathlib import Path
-
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 import rarefy
+from rarefy._files import write_whole
 
 _ENVIRONMENT = Environment(loader=PackageLoader("rarefy.report"), autoescape=True, undefined=StrictUndefined)
 
@@ -21,14 +18,4 @@ def render(template, **values):
 
 def write_html(path, template, **values):
     """Render and write a page; an interrupted run leaves the old page or none."""
-    text = render(template, **values)
-    path = Path(path)
-    handle, name = tempfile.mkstemp(dir=path.resolve().parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    write_whole(path, render(template, **values))
