@@ -370,6 +370,17 @@ def test_pages_draw_curves_beside_the_published_ones(tmp_path):
     assert "<!-- paper -->" not in text
 
 
+def test_pages_count_lists_over_all_data_sets_and_draw_what_was_measured(tmp_path):
+    show = {"rows": "m", "columns": ["s"], "metrics": ["top", "error"], "curves": "s"}
+    table = Table("t", "t", "s", None, {}, {}, (), show=show)
+    tops = [[1, 2], [7, 2], [7, 3]]
+    results = [({"m": "a", "s": 1, "i": i}, {"top": top, "error": 5.0}) for i, top in enumerate(tops)]
+    results.append(({"m": "b", "s": 1, "i": 0}, {"top": [4, 9]}))
+    text = write_results(table, "quick", results, [], tmp_path).read_text(encoding="utf-8")
+    assert "2, 7 (most often in 3)" in text
+    assert "4, 9<" in text.replace("\n", "").replace(" <", "<")
+
+
 def test_claims_that_were_not_run_are_folded_away(tmp_path):
     show = {"rows": "m", "columns": ["s"], "metrics": ["error"]}
     claims = [Claim(f"claim {m}", {"m": m}, "error", "", expected=10.0, tolerance=5.0) for m in "ac"]

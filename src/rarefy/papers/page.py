@@ -1,6 +1,7 @@
 """Results of a reproduction as JSON and as a page: the paper's claim, our number, the verdict and the reason."""
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -77,6 +78,8 @@ def _picture(table, results, layout, metric):
         label = ", ".join(f"{name} {value}" for name, value in where.items())
         found = select(where, metric, results)
         values = {x: [value for cell, value in found if cell[across] == x] for x in {cell[across] for cell, _ in found}}
+        if not values:  # cells that do not measure this
+            continue
         measured[label] = [(x, np.mean(values[x]), _error(values[x])) for x in sorted(values)]
         published[label] = [
             (claim.where[across], claim.expected)
@@ -115,7 +118,10 @@ def _text(values):
     if not values:
         return ""
     if isinstance(values[0], list):
-        return ", ".join(str(v) for v in values[0])
+        often = Counter(entry for one in values for entry in one).most_common(len(values[0]))
+        return ", ".join(str(entry) for entry, _ in often) + (
+            f" (most often in {len(values)})" if len(values) > 1 else ""
+        )
     return f"{np.mean(values):.4g}" + (f" ± {_error(values):.2g}" if len(values) > 1 else "")
 
 
