@@ -5,10 +5,11 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import KFold
+from sklearn.model_selection import GroupKFold, KFold
 
 from rarefy.exceptions import DegenerateDataError, ParameterError
 from rarefy.kernel import (
@@ -180,3 +181,14 @@ def test_area_of_a_reversed_class_is_the_same():
     X, y = some_rare(3)
     model = RankRC(rare_class=0).fit(X, 1 - y)
     assert roc_auc_score(1 - y, model.decision_function(X)) > 0.8
+
+
+@pytest.mark.parametrize("model", [RankRCCV([0.1, 1.0]), KernelFeatureSelectorCV([1.0], [0.1, 1.0], init="ones")])
+def test_groups_stay_together(model):
+    X, y = some_rare(0, n=60)
+    groups = np.arange(60) % 7
+    model.set_params(cv=GroupKFold(3)).fit(X, y, groups=groups)
+    given = clone(model).set_params(cv=list(GroupKFold(3).split(X, y, groups))).fit(X, y)
+    np.testing.assert_array_equal(model.cv_scores_, given.cv_scores_)
+    with pytest.raises(ValueError, match="groups"):
+        clone(model).fit(X, y)

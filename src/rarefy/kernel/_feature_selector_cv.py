@@ -122,13 +122,15 @@ class KernelFeatureSelectorCV(KernelFeatureSelector):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, groups=None):
         """Choose C, mu and the start, and learn with them from all points.
 
         Parameters
         ----------
         X, y, sample_weight
             As in :meth:`KernelFeatureSelector.fit`.
+        groups : array-like of shape (n_samples,) or None
+            What belongs together, for a `cv` that does not tear it apart.
 
         Returns
         -------
@@ -143,7 +145,7 @@ class KernelFeatureSelectorCV(KernelFeatureSelector):
         if not isinstance(self.init, str):
             self._given_start(points.shape[1])
         ways = list(product(inits, ("squares",) if self.method == "gmkl" else penalties))
-        folds = list(check_cv(self.cv, labels, classifier=True).split(points, labels))
+        folds = list(check_cv(self.cv, labels, classifier=True).split(points, labels, groups))
         judge, weighted = check_scoring(KernelFeatureSelector(), self.scoring), sample_weight is not None
         seed = draw_seed(self.random_state) if self.n_starts > 1 and not isinstance(self.random_state, Integral) else 0
         state = self.random_state if isinstance(self.random_state, Integral) else seed

@@ -121,13 +121,15 @@ class RankRCCV(RankRC):
         shared = set(RankRC._get_param_names()) & set(self._get_param_names())
         return RankRC(alpha, **{name: getattr(self, name) for name in shared})
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, groups=None):
         """Choose the weight of the penalty and learn to rank with it.
 
         Parameters
         ----------
         X, y, sample_weight
             As in :meth:`RankRC.fit`.
+        groups : array-like of shape (n_samples,) or None
+            What belongs together, for a `cv` that does not tear it apart.
 
         Returns
         -------
@@ -143,7 +145,7 @@ class RankRCCV(RankRC):
             )
         checked, levels, weights = inner._data(X, y, sample_weight)
         ranker = self._inner(inner.alpha).set_params(rare_class=1)  # the levels are 1 for rare
-        folds = list(check_cv(self.cv, levels, classifier=True).split(checked, levels))
+        folds = list(check_cv(self.cv, levels, classifier=True).split(checked, levels, groups))
 
         def one(train, test):
             if not all(_both(levels[part], weights[part]) for part in (train, test)):
