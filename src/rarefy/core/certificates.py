@@ -38,7 +38,7 @@ import scipy.sparse.linalg as spla
 from rarefy.core.rows import Array, Index, Rows, as_rows
 from rarefy.core.sparsify import Selection
 from rarefy.core.sparsify.leverage import distortion_bound as leverage_bound
-from rarefy.core.spectrum import EPS, Spectrum, sketched, spectrum
+from rarefy.core.spectrum import EPS, Spectrum, count_unseen, cutoff, sketched, spectrum
 from rarefy.core.threads import threads_for
 from rarefy.core.wording import sentences
 
@@ -46,7 +46,9 @@ Kind = Literal["deterministic", "probabilistic", "estimate", "none"]
 Method = Literal["bss", "dual", "replacement", "poisson", "top", "all", "given"]
 
 _LOST = 1e-12
-"""An eigenvalue of M below this (of 1) means that a direction of the row space was lost."""
+"""An eigenvalue of M below this share of the largest means that a direction of the row space was lost."""
+_COARSE = 1e-4
+"""Rounding beyond this is no excuse: what differs by more was not verified."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,11 @@ class Certificate:
         Quantities that were measured on request (margins and radii before and after).
     names : tuple of str or None
         Names of the kept columns, in the order of `indices`, where the data have names.
+    resolution : float
+        Singular values of the data up to this counted as zero; 0 if there is none left that could.
+    unseen : int
+        Columns that are not zero and shorter than that. Beside the others they are rounding, and a margin along them is
+        lost: with any of them, nothing is claimed about models.
     """
 
     method: Method
@@ -127,13 +134,15 @@ class Certificate:
     sketch: Sketch | None
     measured: dict[str, float]
     names: tuple[str, ...] | None = None
+    resolution: float = 0.0
+    unseen: int = 0
 
     @property
     def kind(self) -> Kind:
         """What stands behind the claims."""
         if self.sketch is not None:
             return "estimate"
-        if self.eigenvalues[0] <= _LOST:
+        if self.lost or self.unseen:
             return "none"
         return "deterministic" if self.failure_probability is None else "probabilistic"
 
@@ -164,7 +173,7 @@ class Certificate:
     @property
     def margin_floor(self) -> float | None:
         """Share of the squared hard margin that is kept at least."""
-        return self.eigenvalues[0] if self._whole and self.eigenvalues[0] > _LOST else None
+        return self.eigenvalues[0] if self._whole and not self.lost else None
 
     @property
     def radius_ratio(self) -> float | None:
@@ -211,14 +220,22 @@ class Certificate:
         return bottom - self.following <= 1e-6 * top
 
     @property
+    def lost(self) -> bool:
+        """Whether a direction of V was lost, whatever factor all columns are multiplied by."""
+        low, high = self.eigenvalues
+        return len(self.indices) < self.rank or low <= _LOST * high
+
+    @property
     def _whole(self) -> bool:
         """Whether V spans the whole row space of the data, so that claims about models follow."""
-        return self.sketch is None and self.rank == self.numerical_rank
+        return self.sketch is None and self.rank == self.numerical_rank and not self.unseen
 
     def verify(self, X: object, *, tol: float = 1e-8) -> "Verification":
         """Recompute from the data by another route: Householder QR, then Lanczos on the operator.
 
-        Everything but `measured` and `failure_probability` is checked.
+        Checked is all that claims are derived from: eigenvalues, ranks, singular values, shares, and the bound that
+        `method` and `n_requested` imply. Not checked are `measured` and `failure_probability`; and where columns are
+        found by name `indices` are not looked at, elsewhere `names` are not.
 
         Parameters
         ----------
@@ -227,7 +244,7 @@ class Certificate:
             certificate has them; then the order of columns does not matter.
         tol : float
             Largest accepted difference, relative to the larger of 1 and the distortion; rounding in
-            ill-conditioned data is allowed for on top.
+            ill-conditioned data is allowed for on top, up to 1e-4. What was allowed is the result's `tolerance`.
         """
         rows = as_rows(X)
         if rows.shape[1] != self.n_features:
@@ -249,26 +266,33 @@ class Certificate:
             rounding += EPS * top / max(bottom - found.following, 1e-6 * top)
         if found.residual_ratio is not None:
             rounding += EPS * top / found.following
-        allowed = tol * max(1.0, found.distortion) + 100.0 * rounding * max(1.0, found.eigenvalues[1])
+        allowed = tol * max(1.0, found.distortion) + min(100.0 * rounding, _COARSE) * max(1.0, found.eigenvalues[1])
         pairs = [
             *zip(found.eigenvalues, self.eigenvalues, strict=True),
             (found.energy_kept, self.energy_kept),
             (found.residual_ratio or 0.0, self.residual_ratio or 0.0),
             *((a / top, b / top) for a, b in zip(found.singular_values, self.singular_values, strict=True)),
             (found.following / top, self.following / top),
+            (found.resolution / top, self.resolution / top),
         ]
         difference = float(np.max([abs(a - b) for a, b in pairs]))  # NaN if any is
-        same_ranks = (found.rank, found.numerical_rank) == (self.rank, self.numerical_rank)
+        same_ranks = (found.rank, found.numerical_rank, found.unseen) == (self.rank, self.numerical_rank, self.unseen)
         bound = self.distortion_bound if self.failure_probability is None else None
         bounded = bound is None or found.distortion <= bound + allowed
         agrees = bool(same_ranks and bounded and difference <= allowed)
-        return Verification(agrees, found.distortion, found.eigenvalues, found.rank, found.numerical_rank, difference)
+        return Verification(
+            agrees, found.distortion, found.eigenvalues, found.rank, found.numerical_rank, difference, allowed
+        )
 
     def _positions(self, X: object) -> Index:
         """Where the kept columns are in X: by name if both have names, as they were otherwise."""
         columns = getattr(X, "columns", None)
         if self.names is None or columns is None:
             return self.indices
+        if len(self.names) != len(self.weights):
+            raise ValueError(
+                f"This certificate has {len(self.names)} names and {len(self.weights)} weights: it was changed."
+            )
         position = {str(name): i for i, name in enumerate(columns)}
         absent = [name for name in self.names if name not in position]
         if absent:
@@ -281,12 +305,13 @@ class Certificate:
     def to_dict(self) -> dict[str, Any]:
         """All fields, what is derived from them and the statement as plain values, ready for JSON."""
         stored = {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
-        return stored | {name: getattr(self, name) for name in _DERIVED}
+        return stored | {name: _plain(getattr(self, name)) for name in _DERIVED}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Certificate":
         """The inverse of `to_dict`; what is derived is derived again."""
-        v = {f.name: values[f.name] for f in fields(cls) if f.name != "names"}
+        later = {"names": None, "resolution": 0.0, "unseen": 0}  # certificates of earlier versions lack these
+        v = {f.name: values[f.name] for f in fields(cls) if f.name not in later or f.name in values}
         v["names"] = None if values.get("names") is None else tuple(values["names"])
         v["indices"] = np.asarray(v["indices"], dtype=np.intp)
         v["weights"] = np.asarray(v["weights"], dtype=np.float64)
@@ -334,6 +359,7 @@ class Verification:
     rank: int
     numerical_rank: int
     difference: float
+    tolerance: float
 
     def __bool__(self) -> bool:
         return self.agrees
@@ -370,6 +396,8 @@ def certificate(
         rows=None,
         sketch=sketch,
         measured={},
+        resolution=spec.resolution,
+        unseen=spec.unseen,
     )
 
 
@@ -386,22 +414,28 @@ def _remeasured(X: Rows, claimed: Certificate) -> Certificate:
     for _, block in A.blocks():
         triangle = np.asarray(np.linalg.qr(np.vstack([triangle, block]), mode="r"))
     _, sigma, Wt = np.linalg.svd(triangle, full_matrices=False)
-    numerical_rank = int(np.sum(sigma > max(n, d) * EPS * sigma[0]))
+    floor = cutoff(n, d, sigma[0])
+    numerical_rank = int(np.sum(sigma > floor))
     ell = max(1, min(claimed.rank, numerical_rank))
     # Rows of V diag(sigma) for the chosen features: inside the leading dimensions, and outside.
     V_sigma = A.take(claimed.indices, Wt.T) if wide else Wt.T[claimed.indices] * sigma
     V_kept = V_sigma[:, :ell] / sigma[:ell]
+    V_outside = V_sigma[:, ell:] / sigma[0]
     following = float(sigma[ell]) if ell < numerical_rank else 0.0
+    relative2 = (sigma / sigma[0]) ** 2
+    outside2 = float(relative2[ell:].sum())
     if sigma[ell - 1] - following <= 1e-6 * sigma[0]:
         # Equal singular values on both sides of the cut: which dimensions are the leading ones is a matter of
         # choice, and the certificate speaks of the choice that `spectrum` makes.
-        V_kept = spectrum(X, keep=lambda values: min(ell, len(values))).V.take(claimed.indices)
+        chosen = spectrum(X, keep=lambda values: min(ell, len(values)))
+        V_kept, (features, T) = chosen.V.take(claimed.indices), chosen.outside
+        V_outside = features.take(claimed.indices, T)
+        outside2 = sum(float(np.vdot(block, block)) for _, block in features.blocks(T))
     B = V_kept * claimed.weights[:, None]
-    relative2 = (sigma / sigma[0]) ** 2
     residual_ratio = None
     if claimed.residual_ratio is not None:
-        outside = np.sum((V_sigma[:, ell:] / sigma[0] * claimed.weights[:, None]) ** 2)
-        residual_ratio = float(outside / relative2[ell:].sum())
+        residual_ratio = float(np.sum((V_outside * claimed.weights[:, None]) ** 2) / outside2)
+    hidden = floor if numerical_rank < min(n, d) else 0.0
     return replace(
         claimed,
         eigenvalues=_lanczos_extremes(B),
@@ -411,6 +445,8 @@ def _remeasured(X: Rows, claimed: Certificate) -> Certificate:
         following=following,
         energy_kept=float(relative2[:ell].sum() / relative2.sum()),
         residual_ratio=residual_ratio,
+        resolution=hidden,
+        unseen=count_unseen(X, hidden) if hidden else 0,
     )
 
 
@@ -433,5 +469,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, Sketch):
-        return {"size": value.size, "seed": value.seed}
+        return {"size": int(value.size), "seed": int(value.seed)}
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, np.generic):
+        return value.item()
     return list(value) if isinstance(value, tuple) else value

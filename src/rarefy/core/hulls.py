@@ -58,6 +58,8 @@ def minimum_enclosing_ball(X: object) -> Ball:
 def hard_margin2(X: object, y: NDArray[np.generic]) -> float:
     """Squared margin of the hard-margin linear SVM with intercept; 0 when the classes overlap.
 
+    Or when they are closer than about a millionth of the data's extent, which squares do not tell from overlapping.
+
     Parameters
     ----------
     X : array-like, sparse matrix or Rows of shape (n, d)
@@ -68,6 +70,8 @@ def hard_margin2(X: object, y: NDArray[np.generic]) -> float:
     classes, groups = np.unique(y, return_inverse=True)
     if len(classes) != 2:
         raise ValueError(f"A margin lies between two classes; y has {len(classes)}.")
+    if len(groups) != as_rows(X).shape[0]:
+        raise ValueError(f"y must have a label for each of the {as_rows(X).shape[0]} rows of X; got {len(groups)}.")
     sign = np.where(groups == 1, 1.0, -1.0)
     K, unit2 = _centred_gram(X)
     with threads_for(len(K)):
@@ -87,6 +91,8 @@ def _centred_gram(X: object) -> tuple[Array, float]:
     for _, block in features.blocks():
         centred = block - block.mean(axis=1, keepdims=True)
         K += centred.T @ centred
+    if not np.isfinite(K).all():
+        raise ValueError("X contains NaN or infinity: no ball encloses such points, and no margin separates them.")
     return K, scale * scale
 
 

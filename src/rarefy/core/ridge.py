@@ -35,6 +35,8 @@ def ridge_risk(K: Array, z: Array, *, alpha: float, noise_variance: float = 1.0)
     if K.ndim != 2 or K.shape != (len(z), len(z)):
         raise ValueError(f"K must be a square matrix with one row for each entry of z; got {K.shape} and {z.shape}.")
     _check_alpha(alpha)
+    if not 0.0 <= noise_variance < np.inf:
+        raise ValueError(f"noise_variance must be finite and not negative; got {noise_variance}.")
     n = len(K)
     mu, U = np.linalg.eigh(K)
     mu = np.maximum(mu, 0.0)
@@ -79,9 +81,15 @@ def prediction_difference_bound(
         Infinite where eps >= 1: nothing is known then.
     """
     _check_alpha(alpha)
-    indices, weights = np.asarray(indices, dtype=np.intp), np.asarray(weights, dtype=np.float64)
-    Q = as_rows(queries)
-    spec = spectrum(as_rows(X))
+    data, Q, y = as_rows(X), as_rows(queries), np.asarray(y, dtype=np.float64)
+    indices, weights = _checked_selection(indices, np.asarray(weights, dtype=np.float64), data.shape[1])
+    if y.shape != (data.shape[0],):
+        raise ValueError(f"y must have one response for each of the {data.shape[0]} rows of X; got shape {y.shape}.")
+    if Q.shape[1] != data.shape[1]:
+        raise ValueError(f"queries must have the {data.shape[1]} columns of X; got {Q.shape[1]}.")
+    spec = spectrum(data)
+    if spec.rank == 0:
+        raise ValueError("X has no entry that is not zero: there is nothing to predict with.")
     W = spec.V.take(indices)
     M = (W * weights[:, None] ** 2).T @ W
     eps = float(np.abs(np.linalg.eigvalsh(np.eye(len(M)) - M)).max(initial=0.0))
@@ -96,9 +104,20 @@ def prediction_difference_bound(
     return np.asarray(bound * np.linalg.norm(y))
 
 
+def _checked_selection(indices: Index, weights: Array, d: int) -> tuple[Index, Array]:
+    indices = np.asarray(indices)
+    if indices.dtype == bool or indices.ndim != 1 or indices.dtype.kind not in "iu":
+        raise ValueError(f"indices must be a list of column numbers; got {indices.dtype} of shape {indices.shape}.")
+    if len(indices) and not 0 <= indices.min() <= indices.max() < d:
+        raise ValueError(f"indices must lie in [0, {d}); got {indices.min()} to {indices.max()}.")
+    if weights.shape != indices.shape:
+        raise ValueError(f"weights must have one entry for each of {len(indices)} indices; got shape {weights.shape}.")
+    return indices.astype(np.intp), weights
+
+
 def _check_alpha(alpha: float) -> None:
-    if not alpha > 0.0:
-        raise ValueError(f"alpha, the ridge penalty, must be positive; got {alpha}.")
+    if not 0.0 < alpha < np.inf:
+        raise ValueError(f"alpha, the ridge penalty, must be positive and finite; got {alpha}.")
 
 
 def _coordinates(Q: Rows, spec: Spectrum) -> Array:

@@ -73,6 +73,10 @@ class Spectrum:
     """The largest singular value left out; 0 if none is."""
     outside: tuple[Rows, Array | None]
     """What V leaves of each feature, as coordinates: row i of the product of the two."""
+    resolution: float = 0.0
+    """Singular values up to this counted as zero; 0 if none could have been missed."""
+    unseen: int = 0
+    """Features that are not zero and still no longer than that: they are lost beside the others."""
 
     @property
     def rank(self) -> int:
@@ -101,14 +105,31 @@ def spectrum(X: Rows, keep: Callable[[Array], int] | None = None) -> Spectrum:
         if np.trace(G) == 0.0:
             return _empty(d)
 
-    sigma, U = _singular_pairs(A, G, max(n, d) * EPS)
+    sigma, U = _singular_pairs(A, G, cutoff(n, d, 1.0))
     numerical_rank = len(sigma)
     kept = numerical_rank if keep is None else keep(sigma)
     energy = min(1.0, float(np.sum(sigma[:kept] ** 2) / np.trace(G)))
     V = _wide_vectors(A, sigma[:kept], U[:, :kept]) if wide else _tall_vectors(U[:, :kept])
     outside = (A, U[:, kept:]) if wide else (DenseRows(U[:, kept:] * sigma[kept:]), None)
     following = float(sigma[kept]) * scale if kept < numerical_rank else 0.0
-    return Spectrum(V, sigma[:kept] * scale, numerical_rank, energy, following, outside)
+    floor = cutoff(n, d, sigma[0]) if numerical_rank < min(n, d) else 0.0
+    unseen = count_unseen(A.T if wide else A, floor) if floor else 0
+    return Spectrum(V, sigma[:kept] * scale, numerical_rank, energy, following, outside, floor * scale, unseen)
+
+
+def cutoff(n: int, d: int, largest: float) -> float:
+    """Singular values up to this count as zero."""
+    return max(n, d) * EPS * float(largest)
+
+
+def count_unseen(X: Rows, floor: float) -> int:
+    """How many columns are not zero and no longer than `floor`."""
+    count = 0
+    for _, block in X.T.blocks():  # one feature a row
+        largest = np.abs(block).max(axis=1, initial=0.0)
+        lengths = largest * np.linalg.norm(block / np.where(largest > 0.0, largest, 1.0)[:, None], axis=1)
+        count += int(np.sum((largest > 0.0) & (lengths <= floor)))
+    return count
 
 
 def leading(sigma: Array, rank: float | None) -> int:

@@ -13,7 +13,7 @@ def sentences(c: "Certificate") -> list[str]:
     if c.method == "all" and kept < c.n_requested:
         lines[0] += f" {c.n_requested} were asked for; these are all that are not zero."
     elif kept < c.n_requested:
-        lines[0] += f" {c.n_requested} were asked for; fewer are enough for what follows."
+        lines[0] += f" {c.n_requested} were asked for."
     lines.append(_about_the_space(c))
     if c.ambiguous and c.rank < c.numerical_rank:
         lines.append("The cut passes through equal singular values: these dimensions are one choice among several.")
@@ -21,12 +21,15 @@ def sentences(c: "Certificate") -> list[str]:
     spread = f"Eigenvalues of V'RR'V measured between {low:.4g} and {high:.4g}; distortion ||E|| = {c.distortion:.4g}."
     if c.distortion_bound is not None:
         chance = "" if c.failure_probability is None else f" with probability {1 - c.failure_probability:g}"
-        spread += f" Known beforehand: at most {c.distortion_bound:.4g}{chance}."
+        of_what = "" if c.sketch is None else " (of the sketch)"
+        spread += f" Known beforehand{of_what}: at most {c.distortion_bound:.4g}{chance}."
     lines.append(spread)
     if c.residual_ratio is not None:
+        of_what = "What" if c.sketch is None else "What of the sketch"
+        proved = "at most 1 is proved" + ("" if c.sketch is None else "; of the data themselves nothing is")
         lines.append(
-            f"What lies outside that subspace is not amplified: its squared norm after selection is "
-            f"{c.residual_ratio:.4g} of what it was (at most 1 is proved)."
+            f"{of_what} lies outside that subspace is not amplified: its squared norm after selection is "
+            f"{c.residual_ratio:.4g} of what it was ({proved})."
         )
     lines += _claims(c)
     lines += [f"Measured: {name.replace('_', ' ')} {value:.6g}." for name, value in c.measured.items()]
@@ -46,7 +49,8 @@ def _about_the_space(c: "Certificate") -> str:
             f"{100 * c.energy_kept:.2f} % of the squared norm; {100 * (1 - c.energy_kept):.2f} % is left out."
         )
     whole = f"all {c.rank} dimensions" if c.rank > 1 else "the one dimension"
-    return f"About {about}: V spans {whole} of the row space."
+    zero = f" Singular values up to {c.resolution:.2g}, rounding beside the largest, count as zero."
+    return f"About {about}: V spans {whole} of the row space." + (zero if c.resolution else "")
 
 
 def _claims(c: "Certificate") -> list[str]:
@@ -54,6 +58,11 @@ def _claims(c: "Certificate") -> list[str]:
         return ["No claim about margin, radius or risk: a sketch is evidence, not proof."]
     if c.rank < c.numerical_rank:
         return ["No claim about margin, radius or risk: they depend on the dimensions left out."]
+    if c.unseen:
+        return [
+            f"No claim about margin, radius or risk: {c.unseen} columns are not zero, but so short beside the longest "
+            "that they are lost in its rounding. Bring the columns to comparable sizes."
+        ]
     lines = []
     if c.margin_floor is None:
         lines.append("No claim about the margin: a direction of the row space was lost, and a margin along it with it.")

@@ -1,5 +1,6 @@
 """What the selectors share: parameters checked, columns rescaled, one `fit` for the spectral ones."""
 
+import warnings
 from abc import ABC, abstractmethod
 from dataclasses import replace
 from numbers import Integral, Real
@@ -16,7 +17,7 @@ from rarefy.core.certificates import Sketch, certificate
 from rarefy.core.rows import as_rows
 from rarefy.core.sparsify import Selection
 from rarefy.core.spectrum import spectrum
-from rarefy.exceptions import DegenerateDataError, ParameterError
+from rarefy.exceptions import DegenerateDataError, ParameterError, TruncatedRankWarning
 
 
 def feature_budget(value, d, owner):
@@ -194,6 +195,13 @@ class SpectralSelector(WeightedSelector):
         self._keep(spec)
         found = certificate(spec, selection, n_requested=budget, sketch=sketch, **known)
         self.certificate_ = replace(found, names=kept_names(getattr(self, "feature_names_in_", None), found.indices))
+        if found.unseen:
+            warnings.warn(
+                f"{type(self).__name__}: {found.unseen} of {X.shape[1]} columns are so short beside the longest that "
+                "they are lost in its rounding, and nothing is certified. Bring the columns to comparable sizes.",
+                TruncatedRankWarning,
+                stacklevel=2,
+            )
         self.selected_, self.weights_ = selection.indices, selection.weights
         self.support_ = np.zeros(X.shape[1], dtype=bool)
         self.support_[self.selected_] = True

@@ -1,6 +1,7 @@
 """Audit any subset of features, whoever chose it."""
 
 from dataclasses import replace
+from numbers import Integral
 
 import numpy as np
 import scipy.sparse as sp
@@ -102,16 +103,29 @@ def _indices(support, d, names):
         if not support.any():
             raise ParameterError("support is empty; name at least one feature.")
         return np.flatnonzero(support)
-    if support.dtype.kind in "UO":
-        support = _from_names(support, names)
+    support = _positions(_from_names(support, names) if support.dtype.kind in "UO" else _by_number(support, names), d)
+    if len(np.unique(support)) < len(support):
+        raise ParameterError("support names a feature twice; add up its squared weights instead.")
+    return support
+
+
+def _positions(support, d):
     if support.dtype.kind not in "iu":
         raise ParameterError(f"support must be a mask, indices or column names; got values of type {support.dtype}.")
     support = support.astype(np.intp)
     if len(support) and not -d <= support.min() <= support.max() < d:
         raise ParameterError(f"Indices of support must lie in [0, {d}); got {support.min()} to {support.max()}.")
-    support = np.where(support < 0, support + d, support)
-    if len(np.unique(support)) < len(support):
-        raise ParameterError("support names a feature twice; add up its squared weights instead.")
+    return np.where(support < 0, support + d, support)
+
+
+def _by_number(support, names):
+    """The numbers as they are, unless columns are named by numbers and not by 0, 1, 2 and so on."""
+    names = [] if names is None else list(names)
+    if any(isinstance(name, Integral) for name in names) and names != list(range(len(names))):
+        raise ParameterError(
+            "The columns of X are named by numbers that are not their positions, so indices in support could mean "
+            "either. Pass a mask, or X as an array."
+        )
     return support
 
 
@@ -128,7 +142,10 @@ def _from_names(support, names):
 def _weights(weights, k):
     if weights is None:
         return np.ones(k)
-    weights = np.asarray(weights, dtype=np.float64)
+    try:
+        weights = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"weights of certify must be numbers; got {weights!r}.") from error
     if weights.shape != (k,):
         raise ParameterError(
             f"weights must have one entry for each of the {k} kept features; got shape {weights.shape}."

@@ -11,12 +11,13 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit, check_
 from sklearn.utils import _safe_indexing, check_random_state, indexable
 from sklearn.utils.multiclass import type_of_target
 
+from rarefy._parameters import check_count
 from rarefy._progress import progress_bar
 from rarefy.core.stability import stability
 from rarefy.exceptions import MissingExtraError, ParameterError
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class StabilityReport:
     """How often each feature is chosen, and how stable the choice is.
 
@@ -27,7 +28,7 @@ class StabilityReport:
     stability : float
         Index of Nogueira, Sechidis and Brown: 1 when all choices agree, 0 on average for random ones.
     confidence_interval : (float, float)
-        Of the index.
+        Of the index. It is asymptotic: with few resamples it is too narrow (with ten, a nominal 95 % is nearer 87 %).
     confidence : float
         Its level.
     n_selected : ndarray of shape (n_splits,)
@@ -51,6 +52,7 @@ class StabilityReport:
         k : int, default=10
             How many.
         """
+        check_count("k", k, "StabilityReport.top")
         order = np.argsort(-self.frequency, kind="stable")[:k]
         return [(self.feature_names[i], float(self.frequency[i])) for i in order]
 
@@ -80,13 +82,14 @@ class StabilityReport:
         ax : matplotlib axes
             What was drawn on.
         """
+        top = self.top(k)
         if ax is None:
             try:
                 from matplotlib.figure import Figure
             except ModuleNotFoundError as error:
                 raise MissingExtraError('Pictures need matplotlib: pip install "rarefy[cli]"') from error
             ax = Figure(figsize=(6.4, 0.25 * k + 1.2), layout="constrained").add_subplot()
-        names, values = zip(*self.top(k), strict=True)
+        names, values = zip(*top, strict=True)
         ax.barh(range(len(values)), values, color="#c8553d")
         ax.set_yticks(range(len(values)), [str(name) for name in names])
         ax.invert_yaxis()

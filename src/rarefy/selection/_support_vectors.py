@@ -6,6 +6,7 @@ import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.feature_selection import SelectorMixin
+from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC, LinearSVC
 from sklearn.utils import Bunch, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
@@ -116,15 +117,19 @@ class SupportVectorSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         check_classification_targets(y)
         _check_two_classes(y, fit_params.get("sample_weight"))
         X = tidy_sparse(X)
-        model = clone(_svm(self.estimator, X.shape[0])).fit(X, y, **routed.estimator.fit)
-        rows = _support_vectors(model, X, y)
+        # Rows of weight zero are left out first: libsvm drops them and then counts without them.
+        counted = _counted(routed.estimator.fit, X.shape[0])
+        model = clone(_svm(self.estimator, X.shape[0])).fit(
+            X[counted], y[counted], **_only(routed.estimator.fit, counted)
+        )
+        rows = counted[_support_vectors(model, X[counted], y[counted])]
         vectors = X[rows]
         # Inside, arrays without names, whatever output was asked for.
         selector = clone(self.selector)
         if hasattr(selector, "set_output"):
             selector.set_output(transform="default")
         selector.fit(vectors, y[rows], **_only(routed.selector.fit, rows))
-        again = rows if self.refit == "support_vectors" else np.arange(X.shape[0])
+        again = rows if self.refit == "support_vectors" else counted
         refitted = clone(_svm(self.estimator, X.shape[0]))
         refitted.fit(selector.transform(X[again]), y[again], **_only(routed.estimator.fit, again))
 
@@ -138,7 +143,7 @@ class SupportVectorSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         if hasattr(selector, "certificate_"):
             found = selector.certificate_
             names = kept_names(getattr(self, "feature_names_in_", None), found.indices)
-            self.certificate_ = replace(found, rows=rows, names=names)
+            self.certificate_ = replace(found, rows=rows if found.rows is None else rows[found.rows], names=names)
         return self
 
     def transform(self, X):
@@ -278,7 +283,8 @@ def _check_two_classes(y, sample_weight):
 
 
 def _check_linear(estimator):
-    kernel = getattr(estimator, "kernel", "linear")
+    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    kernel = getattr(last, "kernel", "linear")
     if kernel != "linear":
         raise ParameterError(
             f"estimator of SupportVectorSelector must be linear; got one with kernel={kernel!r}. Selected columns of "
@@ -294,7 +300,7 @@ def _svm(estimator, n_rows):
 
 def _support_vectors(model, X, y):
     """Row numbers of the support vectors of a fitted linear classifier."""
-    if hasattr(model, "support_"):
+    if hasattr(model, "support_vectors_") and hasattr(model, "support_"):  # libsvm; elsewhere support_ is a mask
         return np.sort(model.support_)
     scores = model.decision_function(X)
     if scores.ndim == 1:
@@ -308,6 +314,12 @@ def _support_vectors(model, X, y):
         own = np.flatnonzero(y == label)
         inside[own[margin[own].argmin()]] = True
     return np.flatnonzero(inside)
+
+
+def _counted(params, n_rows):
+    """Rows that have a weight."""
+    weights = params.get("sample_weight")
+    return np.arange(n_rows) if weights is None else np.flatnonzero(np.asarray(weights) > 0)
 
 
 def _only(params, rows):
