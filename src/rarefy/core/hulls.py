@@ -96,13 +96,25 @@ def _centred_gram(X: object) -> tuple[Array, float]:
     return K, scale * scale
 
 
-def _minimise(K: Array, q: Array, groups: Index) -> tuple[Array, float, float]:
+def simplex_minimum(K: Array, q: Array, start: Array) -> tuple[Array, float]:
+    """Weights >= 0 that add up to 1 with the least u^T K u - q^T u, from given ones on, and that value."""
+    if not K.any():
+        u = np.where(np.arange(len(q)) == q.argmax(), 1.0, 0.0)
+        return u, -float(q.max())
+    u, f, _ = _minimise(K, q, np.zeros(len(q), dtype=np.intp), start)
+    return u, f
+
+
+def _minimise(K: Array, q: Array, groups: Index, start: Array | None = None) -> tuple[Array, float, float]:
     """Weights, value and gap."""
     scale = float(K.diagonal().max())
-    u = np.zeros(len(q))
-    # The longest point of each group is a vertex of the problem.
-    active = np.array([np.flatnonzero(groups == g)[K.diagonal()[groups == g].argmax()] for g in np.unique(groups)])
-    u[active] = 1.0
+    if start is None:  # the longest point of each group is a vertex of the problem
+        u = np.zeros(len(q))
+        active = np.array([np.flatnonzero(groups == g)[K.diagonal()[groups == g].argmax()] for g in np.unique(groups)])
+        u[active] = 1.0
+    else:
+        active = np.flatnonzero(start > 0.0)
+        u = start / start.sum()
     if scale <= 0.0:
         return u, 0.0, 0.0
     f = np.inf

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.linalg.lapack import dpstrf as pstrf
 from scipy.linalg.lapack import dtrtri as trtri
 
+from rarefy.core.bundle import bundle
 from rarefy.core.pair_loss import PairLoss
 from rarefy.core.rows import Array, Rows
 from rarefy.core.threads import threads_for
@@ -87,7 +88,7 @@ def rank(
     max_iter: int = 100,
     callback: Callable[[int, float, float], None] | None = None,
 ) -> Ranker:
-    """Solve with a squared norm as penalty, by the trust region method.
+    """Solve with a squared norm as penalty: by the trust region method, or by cuts where the loss has kinks.
 
     Parameters
     ----------
@@ -102,11 +103,45 @@ def rank(
     start : (k,) array or None
         Where to begin.
     tol, max_iter, callback
-        As in `trust_region`.
+        As in `trust_region`; cuts may be ten times as many as steps.
     """
     w = np.zeros(T.shape[1]) if start is None else start
-    found = trust_region(_objective(K, T, loss, alpha), w, tol=tol, max_iter=max_iter, callback=callback)
+    if loss.false_positive_range < 1.0:
+        return _rank_by_cuts(K, T, loss, alpha, w, tol, 10 * max_iter, callback)
+    at = _objective(K, T, loss, alpha)
+    found = trust_region(at, w, tol=tol, max_iter=max_iter, callback=callback)
+    if not found.x.any() and found.decrement > 0.0:
+        # All scores zero is near the least value when alpha is large, but ranks nobody: only the order counts.
+        tol = 1e-4 * found.decrement / (1e-3 + abs(found.value))
+        found = trust_region(at, w, tol=tol, max_iter=max_iter, callback=callback)
     return _ranker(T, found)
+
+
+def _rank_by_cuts(
+    K: Rows,
+    T: Array,
+    loss: PairLoss,
+    alpha: float,
+    w: Array,
+    tol: float,
+    max_iter: int,
+    callback: Callable[[int, float, float], None] | None,
+) -> Ranker:
+    """Where only the highest lower points count, who they are changes on the way: the value has kinks, but is convex.
+
+    A lower point's loss grows with its score, so that the highest are those with the largest losses, and the sum of the
+    k largest convex functions is convex.
+    """
+    KT = K.T
+
+    def losses(scores: Array) -> tuple[float, Array]:
+        state = loss.at(scores)
+        return state.value, state.gradient
+
+    found = bundle(
+        losses, lambda w: K @ (T @ w), lambda g: T.T @ (KT @ g), alpha, w, tol=tol, max_iter=max_iter, callback=callback
+    )
+    return Ranker(T @ found.w, found.w, found.value, found.gap, found.n_iter, 2 * found.n_iter, found.converged)
 
 
 def _ranker(T: Array, found: Minimum) -> Ranker:

@@ -48,6 +48,8 @@ class KernelEstimator(BaseEstimator):
 
     def _resolved_gamma(self, X, weights):
         """1 over the mean squared distance of two points, which is twice the sum of the variances."""
+        if "gamma" in (self.kernel_params or {}):
+            return self.kernel_params["gamma"]
         if not isinstance(self.gamma, str):
             return self.gamma
         if self.kernel == "precomputed":

@@ -54,22 +54,38 @@ def subset_bound(y=None, basis=None, *, alpha, kappa=1.0, loss="ranking", K=None
         if len(levels) != 2:
             raise ParameterError(f"subset_bound(loss='ranking') is about two classes; y has {len(levels)}.")
         outside = np.ones(len(y), dtype=bool)
-        outside[np.asarray(basis)] = False
+        outside[_rows(basis, len(y))] = False
         return float(2.0 * kappa / alpha * np.sqrt(sum(np.mean(outside[y == level]) for level in levels)))
     if loss == "classification":
         if y is None or basis is None:
             raise ParameterError("subset_bound(loss='classification') needs y (for its length) and the basis.")
-        r = int(basis) if np.ndim(basis) == 0 else len(basis)
+        r = int(basis) if np.ndim(basis) == 0 else len(np.unique(_rows(basis, len(y))))
+        if not 0 <= r <= len(y):
+            raise ParameterError(f"basis of subset_bound must be a number from 0 to {len(y)}; got {basis!r}.")
         return float(np.sqrt(2.0) * kappa / alpha * np.sqrt(max(0.0, 1.0 - r / len(y))))
     if loss == "perturbation":
         if K is None or basis is None or np.ndim(basis) == 0:
             raise ParameterError("subset_bound(loss='perturbation') needs K and the indices of the basis.")
-        K, basis = np.asarray(K, dtype=np.float64), np.asarray(basis)
+        K = np.asarray(K, dtype=np.float64)
+        basis = np.unique(_rows(basis, len(K)))
         approximation = K[:, basis] @ np.linalg.pinv(K[np.ix_(basis, basis)], hermitian=True) @ K[basis]
         distance = float(np.linalg.norm(approximation - K, 2))
+        # The thesis prints the square root of the distance; its proof gives the fourth root, and so do the units.
         return float(
-            2.0 * np.sqrt(2.0) * kappa**0.75 / alpha * np.sqrt(distance) * (1.0 + (distance / (4.0 * kappa)) ** 0.25)
+            2.0 * np.sqrt(2.0) * kappa**0.75 / alpha * distance**0.25 * (1.0 + (distance / (4.0 * kappa)) ** 0.25)
         )
     raise ParameterError(
         f"loss of subset_bound must be one of 'ranking', 'classification', 'perturbation'; got {loss!r}."
     )
+
+
+def _rows(basis, m):
+    """Row numbers, of a mask as well."""
+    basis = np.asarray(basis)
+    if basis.dtype == bool and basis.shape == (m,):
+        return np.flatnonzero(basis)
+    if basis.ndim != 1 or basis.dtype.kind not in "iu" or (len(basis) and not 0 <= basis.min() <= basis.max() < m):
+        raise ParameterError(
+            f"basis of subset_bound must be row numbers from 0 to {m - 1} or a mask of {m} rows; got {basis!r}."
+        )
+    return basis

@@ -145,6 +145,16 @@ def evaluate(X, Y, kernel, *, gamma=None, degree=3, coef0=1, kernel_params=None)
         return pairwise_kernels(X, Y, metric=kernel, **given)
     if kernel in _OURS:
         return _OURS[kernel](X, Y, **given)
-    return pairwise_kernels(
-        X, Y, metric=kernel, filter_params=True, **({"gamma": gamma, "degree": degree, "coef0": coef0} | given)
-    )
+    params = {"degree": degree, "coef0": coef0} | ({} if gamma is None else {"gamma": gamma}) | given
+    return pairwise_kernels(X, Y, metric=kernel, filter_params=True, **params)
+
+
+def is_positive(kernel, n_features, *, degree=3, coef0=1):
+    """Whether a kernel is known to be positive semi-definite for all points; None of what only its matrix can tell."""
+    if callable(kernel) or kernel == "precomputed":
+        return None
+    if kernel in ("poly", "polynomial"):
+        return coef0 >= 0.0 and float(degree).is_integer()
+    if kernel == "wave":
+        return n_features <= 3
+    return kernel not in ("sigmoid", "additive_chi2")

@@ -122,15 +122,8 @@ class OrdinalRankRC(KernelRanker):
         """
         X, levels, weights = self._data(X, y, sample_weight)
         scores, _ = self._fit_ranker(X, levels, self._rare(levels, weights), weights)
-        counts = np.flatnonzero(weights)
-        order = counts[np.argsort(scores[counts], kind="stable")]
-        ordered, above = scores[order], np.cumsum(weights[order])
-        ends = np.cumsum(np.bincount(levels, weights=weights))[:-1]
-        cuts = np.clip(np.searchsorted(above, ends - 1e-9 * above[-1]), 0, len(ordered) - 2)
-        self.cuts_ = 0.5 * (ordered[cuts] + ordered[cuts + 1])
-        # Levels at either end without a point that counts are never predicted.
-        self.cuts_[ends <= 0.0] = -np.inf
-        self.cuts_[ends >= above[-1] * (1.0 - 1e-12)] = np.inf
+        counted = weights > 0.0
+        self.cuts_ = _cuts(scores[counted], levels[counted], weights[counted], len(self.levels_))
         return self
 
     def alpha_path(self, X, y, alphas, sample_weight=None):
@@ -215,8 +208,22 @@ class OrdinalRankRC(KernelRanker):
         found, levels = np.unique(y, return_inverse=True)
         if len(np.unique(levels[weights > 0.0])) < 2:
             raise DegenerateDataError(
-                f"{type(self).__name__} needs at least two levels to rank; y has 1 class or level, "
-                f"{found.tolist()[0]!r}."
+                f"{type(self).__name__} needs at least two levels to rank; y has 1 class or level (counting points "
+                f"with a weight), {found[levels[weights > 0.0]].tolist()[0]!r}."
             )
         self.levels_ = found
         return X, levels, weights
+
+
+def _cuts(scores, levels, weights, n_levels):
+    """Scores at which to cut, so that each level gets as much weight below its end as in training, or nearly.
+
+    Cuts lie halfway between scores that differ by more than rounding: equal points are never torn apart.
+    """
+    order = np.argsort(scores, kind="stable")
+    ordered, below = scores[order], np.cumsum(weights[order])
+    apart = np.flatnonzero(np.diff(ordered) > 1e-9 * np.abs(ordered).max())
+    places = np.concatenate([[-np.inf], 0.5 * (ordered[apart] + ordered[apart + 1]), [np.inf]])
+    reached = np.concatenate([[0.0], below[apart], [below[-1]]])
+    ends = np.cumsum(np.bincount(levels, weights=weights, minlength=n_levels))[:-1]
+    return places[np.abs(reached - ends[:, None]).argmin(axis=1)]

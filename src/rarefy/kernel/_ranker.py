@@ -203,6 +203,8 @@ class KernelRanker(KernelEstimator):
         K_RR = np.asarray(K_RR, dtype=np.float64)
         if not np.isfinite(K_RR).all():
             raise ParameterError(f"the kernel of {type(self).__name__} gives values that are not finite.")
+        if not np.allclose(K_RR, K_RR.T, rtol=1e-5, atol=1e-8 * float(np.abs(K_RR).max(initial=0.0))):
+            raise ParameterError(f"the kernel of {type(self).__name__} is not symmetric: k(x, y) differs from k(y, x).")
         loss = PairLoss(
             Pairs.of(levels, weights),
             eps=None if self.loss == "logistic" else float(self.eps),
@@ -277,8 +279,7 @@ class KernelRanker(KernelEstimator):
         else:
             found = self._solve(task, float(self.alpha), None)
             converged = found.converged
-            # With a false-positive range the value has kinks, at which the method stops rightly.
-            if not found.converged and self.false_positive_range == 1.0:
+            if not found.converged:
                 warnings.warn(
                     f"{type(self).__name__} was stopped after {found.n_iter} iterations; {found.objective:.6g} "
                     f"may still fall by about {found.decrement:.2g}. Raise max_iter or tol, or alpha.",

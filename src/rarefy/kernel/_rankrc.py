@@ -10,6 +10,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from rarefy.exceptions import DegenerateDataError, ParameterError
 from rarefy.kernel._bounds import subset_bound
+from rarefy.kernel._kernels import is_positive
 from rarefy.kernel._ranker import KernelRanker
 
 
@@ -39,11 +40,14 @@ class RankRC(ClassifierMixin, KernelRanker):
     push : float, default=1.0
         Above 1, majority points count the more the higher they stand (the p-norm push).
     false_positive_range : float, default=1.0
-        Below 1, only this share of the majority, from the top, counts (partial area under the curve).
+        Below 1, only this share of the majority, from the top, counts (partial area under the curve). The loss then has
+        kinks, and is minimised by cutting planes.
     penalty : {"l2", "l1"}, default="l2"
         Squared norm of the function, or sum of absolute coefficients, which leaves fewer kernel functions.
     solver : {"trust-region", "stochastic"}, default="trust-region"
-        The second passes over the majority in blocks, and holds m_rare^2 + block_size * m_rare kernel values.
+        The second passes over the majority in blocks, and holds m_rare^2 + block_size * m_rare kernel values. `tol` and
+        `max_iter` are not for it; `push` and `false_positive_range` are taken within each block, so that the result
+        is another one the smaller the blocks are.
     landmarks : {"cholesky", "kmeans", "leverage", "random"}, default="cholesky"
         How `basis`, when it is a number, is filled up: one by one the point that is represented worst; centres of
         clusters; at random, with chances that grow with what a point adds (ridge leverage scores), or equal ones.
@@ -66,7 +70,7 @@ class RankRC(ClassifierMixin, KernelRanker):
     tol : float, default=1e-7
         Accepted remaining decrease, relative to the value.
     max_iter : int, default=100
-        Iterations of the trust region method.
+        Iterations of the trust region method; ten times as many cutting planes.
     random_state : int, RandomState instance or None, default=None
         Seed of what is random: basis and blocks.
     verbose : int, default=0
@@ -196,6 +200,13 @@ class RankRC(ClassifierMixin, KernelRanker):
         rare = np.flatnonzero((levels == 1) & (weights > 0.0))
         scores, converged = self._fit_ranker(X, levels, rare, weights)
         counts = weights > 0.0
+        if np.ptp(scores[counts]) == 0.0:
+            warnings.warn(
+                f"{type(self).__name__} gives all points the same score: the kernel does not tell them apart, or alpha "
+                "leaves nothing to rank with.",
+                UserWarning,
+                stacklevel=2,
+            )
         self.threshold_ = _threshold(scores[counts], levels[counts] == 1, weights[counts], self.threshold)
         self.bound_ = self._bound(X, levels, weights) if converged else None
         return self
@@ -313,10 +324,18 @@ class RankRC(ClassifierMixin, KernelRanker):
     def _bound(self, X, levels, weights):
         uniform = np.ptp(weights) == 0.0
         plain = self.penalty == "l2" and self.push == 1.0 and self.false_positive_range == 1.0
-        if self.basis_ is None or not uniform or not plain:
+        if self.basis_ is None or not uniform or not plain or not self._is_positive(X):
             return None
         kappa = float(self._diagonal(X, np.arange(len(levels))).max())
         return subset_bound(levels, self.basis_, alpha=float(self.alpha), kappa=kappa) if kappa > 0.0 else None
+
+    def _is_positive(self, X):
+        """Whether the kernel is positive semi-definite, as the theorem wants; of a matrix, among the basis points."""
+        known = is_positive(self.kernel, X.shape[1], degree=self.degree, coef0=self.coef0)
+        if known is not None:
+            return known
+        eigenvalues = np.linalg.eigvalsh(self._between(X, self.basis_, self.basis_))
+        return bool(eigenvalues[0] >= -1e-8 * max(float(eigenvalues[-1]), 0.0))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -331,7 +350,7 @@ def _check_rule(rule, owner):
         (name, value), *_ = rule.items()
         number = isinstance(value, Real) and not isinstance(value, bool)
         shares = ("false_positive_rate", "recall", "share")
-        if number and ((name == "cost" and value > 0) or (name in shares and 0 < value < 1)):
+        if number and ((name == "cost" and 0 < value < np.inf) or (name in shares and 0 < value < 1)):
             return
     raise ParameterError(
         f"threshold of {owner} must be 'frequency', 'f1', {{'cost': positive number}}, {{'false_positive_rate': s}}, "
@@ -360,8 +379,9 @@ def _threshold(scores, rare, weights, rule):
         worth = -np.abs(true + false - rule["share"] * weights.sum())
     else:
         worth = np.where(false <= rule["false_positive_rate"] * (weights.sum() - total), true, -1.0 - false)
-    # Calling nobody rare is an answer only where false alarms have a price.
-    allowed = np.concatenate([[isinstance(rule, dict)], ordered[:-1] > ordered[1:], [True]])
+    # Calling nobody rare is an answer only where false alarms have a price, or where nothing was ranked.
+    nobody = isinstance(rule, dict) or ordered[0] == ordered[-1]
+    allowed = np.concatenate([[nobody], ordered[:-1] > ordered[1:], [True]])
     best = int(np.argmax(np.where(allowed, worth, -np.inf)))
     if best == 0:
         return float(ordered[0] + 1e-9 * (1.0 + abs(ordered[0])))

@@ -302,7 +302,18 @@ class SubspaceLPSVC(ClassifierMixin, KernelEstimator):
             )
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         subspace.fit(X, sample_weight=weights)
-        weights = weights * compute_class_weight(self.class_weight, classes=classes, y=y)[labels]
+        factors = compute_class_weight(self.class_weight, classes=classes, y=y)
+        if not np.all(np.isfinite(factors) & (factors >= 0.0)):
+            raise ParameterError(
+                f"class_weight of {type(self).__name__} must have finite factors >= 0; got {self.class_weight!r}."
+            )
+        weights = weights * factors[labels]
+        counted = np.bincount(labels, weights=weights)
+        if np.count_nonzero(counted) < 2:
+            raise DegenerateDataError(
+                f"{type(self).__name__} needs at least two classes to tell apart; y has 1 class (counting points with "
+                f"a weight), {classes.tolist()[int(counted.argmax())]!r}."
+            )
         # Column of ones (and zeros) beside the coordinates: what the linear program wants, without a second copy.
         F = np.zeros((X.shape[0], subspace.n_components_ + extra_columns(self.norm)))
         F[:, subspace.n_components_] = 1.0
