@@ -41,10 +41,6 @@ _OPTIONS = {
 }
 
 
-_FURTHER = 4.0 ** np.arange(1, 4)
-"""Factors by which C goes beyond the end of the grid that was chosen."""
-
-
 @dataclass(frozen=True)
 class _Search:
     """What is tried: for the selectors, and for a support vector machine in all or the selected features."""
@@ -234,18 +230,12 @@ def _plain(X, y, X_test, y_test, search, folds):
 
 
 def _chosen(X, y, method, search, folds):
-    """The method with C and mu by cross-validation; in the whole grid, with more C on the side whose end is chosen."""
-    tried, options = _SEARCHES[search], {"init": "ones", "penalty": "weights"} | _OPTIONS[method]
-
-    def fit(Cs):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            return KernelFeatureSelectorCV(Cs, tried.set_mus, cv=folds, **options).fit(X, y)
-
-    model = fit(tried.set_Cs)
-    low, *_, high = tried.set_Cs if search == "whole" else (0.0, 0.0)
-    beyond = {low: low * _FURTHER**-1, high: high * _FURTHER}.get(model.C_, ())
-    return fit((*tried.set_Cs, *beyond)) if len(beyond) else model
+    """The method with C and mu by cross-validation."""
+    tried = _SEARCHES[search]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        options = {"init": "ones", "penalty": "weights"} | _OPTIONS[method]
+        return KernelFeatureSelectorCV(tried.set_Cs, tried.set_mus, cv=folds, **options).fit(X, y)
 
 
 def _split(data, collection, split, n_folds):
