@@ -44,6 +44,11 @@ def draw_seed(random_state):
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
+def settled_seed(random_state):
+    """A seed that many can share and draw the same from: the given one, or one that is drawn now."""
+    return random_state if isinstance(random_state, Integral) else draw_seed(random_state)
+
+
 def check_number(name, value, owner, *, at_least=0.0, strictly=False):
     """Check a real parameter."""
     sort_ok = isinstance(value, Real) and not isinstance(value, bool) and np.isfinite(value)

@@ -113,16 +113,12 @@ def test_rows_without_weight_are_no_support_vectors():
         model = SupportVectorSelector(BSSSelector(30)).fit(X, y, sample_weight=weights)
         assert np.all(weights[model.support_vector_indices_] > 0)
         np.testing.assert_array_equal(
-            model.support_vectors_, model.estimator_.support_vectors_[np.argsort(_order(model))]
+            model.support_vectors_, model.estimator_.support_vectors_[np.argsort(model.estimator_.support_)]
         )
         some = weights > 0
         alone = SupportVectorSelector(BSSSelector(30)).fit(X[some], y[some])
         np.testing.assert_array_equal(model.support_, alone.support_)
         np.testing.assert_array_equal(model.predict(X), alone.predict(X))
-
-
-def _order(model):
-    return model.estimator_.support_
 
 
 def test_a_mask_of_features_is_not_taken_for_rows():

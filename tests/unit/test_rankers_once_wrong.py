@@ -137,6 +137,7 @@ def test_bounds_are_for_kernels_that_the_theorem_is_about():
     for kernel in ("sigmoid", "poly"):
         assert RankRC(10, kernel=kernel, **common).fit(X, y).bound_ is None
     assert RankRC(10, kernel="poly", gamma=1.0, coef0=1.0).fit(X, y).bound_ is not None
+    assert RankRC(10, kernel="poly", gamma=1.0, kernel_params={"coef0": -0.9}).fit(X, y).bound_ is None
     assert RankRC(10, kernel="wave").fit(np.hstack([X, X]), y).bound_ is None
     K = rbf_kernel(X)
     assert RankRC(10, kernel="precomputed").fit(K, y).bound_ is not None

@@ -68,11 +68,11 @@ def bundle(
     callback : callable or None
         Called with (round, value, gap) in every round.
     """
-    best = _Point(start, forward(start))
-    value, here, gap = best.value(loss, alpha), best, np.inf
+    here = best = _Point(start, forward(start))
+    (height, slope), gap = loss(here.scores), np.inf
+    value = height + 0.5 * alpha * float(start @ start)
     A, c, u, used = np.zeros((0, len(start))), np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.intp)
     for iteration in range(max_iter):
-        height, slope = loss(here.scores)
         cut = backward(slope)
         A, c = np.vstack([A, cut]), np.append(c, height - float(cut @ here.w))
         u, dual = simplex_minimum(A @ A.T / (2.0 * alpha), c, np.append(u, 0.0 if len(u) else 1.0))
@@ -88,7 +88,8 @@ def bundle(
         goal = _Point(target, forward(target))
         best, value = _along(best, goal, value, loss, alpha)
         here = best.towards(goal, _TOWARDS)
-        there = here.value(loss, alpha)
+        height, slope = loss(here.scores)
+        there = height + 0.5 * alpha * float(here.w @ here.w)
         if there < value:
             best, value = here, there
     return BundleMinimum(best.w, value, float(gap), max_iter, False)

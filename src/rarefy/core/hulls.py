@@ -101,7 +101,8 @@ def simplex_minimum(K: Array, q: Array, start: Array) -> tuple[Array, float]:
     if not K.any():
         u = np.where(np.arange(len(q)) == q.argmax(), 1.0, 0.0)
         return u, -float(q.max())
-    u, f, _ = _minimise(K, q, np.zeros(len(q), dtype=np.intp), start)
+    with threads_for(len(q)):
+        u, f, _ = _minimise(K, q, np.zeros(len(q), dtype=np.intp), start)
     return u, f
 
 

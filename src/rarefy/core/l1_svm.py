@@ -17,14 +17,16 @@ step needs only the columns of B with |B^T u| > 1, which are few: they are the f
 non-zero weight. eps is lowered until primal and dual value agree.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rarefy.core.rows import Array, Rows
+from rarefy.core.rows import Array, Rows, largest_entry
 from rarefy.core.threads import threads_for
 
 _MAX_NEWTON = 500
+_SIZES = (1e-2, 1e2)
+"""Largest entries between these are left as they are, which saves a copy."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,9 @@ class L1SVM:
 def l1_svm(X: Rows, y: Array, C: float, *, tol: float = 1e-8) -> L1SVM:
     """Solve the 1-norm SVM; y holds -1 and 1.
 
+    A common factor on all features is one on C, so that data far from the size of 1, at which the steps below would be
+    lost, are brought there first.
+
     Parameters
     ----------
     X : Rows of shape (m, d)
@@ -53,6 +58,14 @@ def l1_svm(X: Rows, y: Array, C: float, *, tol: float = 1e-8) -> L1SVM:
     tol : float
         Accepted duality gap, relative to the objective.
     """
+    size = largest_entry(X)
+    if size > 0.0 and not _SIZES[0] < size < _SIZES[1]:
+        found = _solved(X.scaled(1.0 / size), y, C * size, tol)
+        return replace(found, w=found.w / size, objective=found.objective / size, gap=found.gap / size)
+    return _solved(X, y, C, tol)
+
+
+def _solved(X: Rows, y: Array, C: float, tol: float) -> L1SVM:
     features = X.T
     u = np.zeros(X.shape[0])
     iterations = 0

@@ -2,7 +2,6 @@
 
 import warnings
 from itertools import product
-from numbers import Integral
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -11,7 +10,7 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
-from rarefy._parameters import adopt, check_numbers, draw_seed
+from rarefy._parameters import adopt, check_numbers, settled_seed
 from rarefy._progress import progress_bar
 from rarefy.exceptions import DegenerateDataError
 from rarefy.kernel._feature_selector import KernelFeatureSelector
@@ -147,14 +146,13 @@ class KernelFeatureSelectorCV(KernelFeatureSelector):
         ways = list(product(inits, ("squares",) if self.method == "gmkl" else penalties))
         folds = list(check_cv(self.cv, labels, classifier=True).split(points, labels, groups))
         judge, weighted = check_scoring(KernelFeatureSelector(), self.scoring), sample_weight is not None
-        seed = draw_seed(self.random_state) if self.n_starts > 1 and not isinstance(self.random_state, Integral) else 0
-        state = self.random_state if isinstance(self.random_state, Integral) else seed
+        seed = settled_seed(self.random_state) if self.n_starts > 1 else 0
 
         def one(way, C, train, test):
             """Scores and sizes along one path, and how many of its searches stopped early."""
             if len(np.unique(labels[train][weights[train] > 0.0])) < 2 or not weights[test].any():
                 return np.full(len(mus), np.nan), np.zeros(len(mus), dtype=int), 0  # nothing to learn or to check
-            path, stopped = self._path(way, C, state, points[train], labels[train], mus, weights[train])
+            path, stopped = self._path(way, C, seed, points[train], labels[train], mus, weights[train])
             extra = {"sample_weight": weights[test]} if weighted else {}
             return (
                 [judge(model, points[test], labels[test], **extra) for model in path.models],
@@ -178,7 +176,7 @@ class KernelFeatureSelectorCV(KernelFeatureSelector):
             )
         k, i, j = _best(scores[..., counted], counts[..., counted])
         # Along the path up to the price, as in the folds.
-        path, stopped = self._path(ways[k], float(Cs[i]), state, X, y, mus[: j + 1], sample_weight)
+        path, stopped = self._path(ways[k], float(Cs[i]), seed, X, y, mus[: j + 1], sample_weight)
         adopt(self, path.models[-1])
         self.C_, self.mu_, self.init_, self.penalty_ = float(Cs[i]), float(mus[j]), *ways[k]
         self.Cs_, self.mus_, self.cv_scores_, self.cv_n_features_ = Cs, mus, scores[k], counts[k]

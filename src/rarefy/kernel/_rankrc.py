@@ -331,7 +331,8 @@ class RankRC(ClassifierMixin, KernelRanker):
 
     def _is_positive(self, X):
         """Whether the kernel is positive semi-definite, as the theorem wants; of a matrix, among the basis points."""
-        known = is_positive(self.kernel, X.shape[1], degree=self.degree, coef0=self.coef0)
+        shape = {"degree": self.degree, "coef0": self.coef0} | dict(self.kernel_params or {})
+        known = is_positive(self.kernel, X.shape[1], degree=shape["degree"], coef0=shape["coef0"])
         if known is not None:
             return known
         eigenvalues = np.linalg.eigvalsh(self._between(X, self.basis_, self.basis_))

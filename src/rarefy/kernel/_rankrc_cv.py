@@ -7,7 +7,7 @@ from joblib import Parallel, delayed
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import check_cv
 
-from rarefy._parameters import adopt, draw_seed
+from rarefy._parameters import adopt, settled_seed
 from rarefy.exceptions import DegenerateDataError, ParameterError
 from rarefy.kernel._rankrc import RankRC
 
@@ -144,8 +144,8 @@ class RankRCCV(RankRC):
                 f"other points in every fold; got {self.basis!r}. Use RankRC for given rows."
             )
         checked, levels, weights = inner._data(X, y, sample_weight)
-        seeded = self.random_state if isinstance(self.random_state, Integral) else draw_seed(self.random_state)
-        ranker = self._inner(inner.alpha).set_params(rare_class=1, random_state=seeded)  # the levels are 1 for rare
+        seed = settled_seed(self.random_state)
+        ranker = self._inner(inner.alpha).set_params(rare_class=1, random_state=seed)  # the levels are 1 for rare
         folds = list(check_cv(self.cv, levels, classifier=True).split(checked, levels, groups))
 
         def one(train, test):
@@ -166,7 +166,7 @@ class RankRCCV(RankRC):
                 "Use fewer."
             )
         best = int(np.argmax(table[:, usable].mean(axis=1)))
-        fitted = self._inner(float(alphas[best])).set_params(random_state=seeded).fit(X, y, sample_weight)
+        fitted = self._inner(float(alphas[best])).set_params(random_state=seed).fit(X, y, sample_weight)
         adopt(self, fitted)
         self.alpha_, self.alphas_, self.cv_scores_ = float(alphas[best]), alphas, table
         return self

@@ -40,8 +40,7 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
         "spline", "wave", "precomputed", or a function of two points.
     gamma : float, "mean_distance" or None, default=None
         Width of the kernel as in `sklearn.metrics.pairwise`, where None is one over the number of features (1 for
-        "chi2");
-        "mean_distance" is one over the mean squared distance of two training points.
+        "chi2"); "mean_distance" is one over the mean squared distance of two training points.
     degree, coef0 : float
         Parameters of the kernel as in `sklearn.metrics.pairwise`.
     kernel_params : dict or None, default=None

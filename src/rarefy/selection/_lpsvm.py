@@ -94,18 +94,16 @@ class LPSVMSelector(ClassifierMixin, PlainSelector):
                     f"Only binary classification is supported. {owner} got {len(self.classes_)} classes."
                 )
             raise ParameterError(f"{owner} needs two classes; y has one class.")
-        # A common factor on all features is one on C: the solver sees numbers of the size of 1.
-        size = float(abs(X).max()) or 1.0
-        found = l1_svm(as_rows(X / X.dtype.type(size)), np.where(label == 1, 1.0, -1.0), float(self.C) * size)
+        found = l1_svm(as_rows(X), np.where(label == 1, 1.0, -1.0), float(self.C))
         if not found.converged:
             warnings.warn(
-                f"{owner} stopped with a duality gap of {found.gap / size:.2g} at an objective of "
-                f"{found.objective / size:.6g}; scale the features to comparable sizes, or lower C.",
+                f"{owner} stopped with a duality gap of {found.gap:.2g} at an objective of {found.objective:.6g}; "
+                "scale the features to comparable sizes, or lower C.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        self.coef_, self.intercept_ = found.w[None] / size, np.array([-found.b])
-        self.duality_gap_, self.n_iter_ = found.gap / size, found.n_iter
+        self.coef_, self.intercept_ = found.w[None], np.array([-found.b])
+        self.duality_gap_, self.n_iter_ = found.gap, found.n_iter
         order = np.argsort(-np.abs(found.w), kind="stable")
         return self._store(order[: np.count_nonzero(found.w)])
 

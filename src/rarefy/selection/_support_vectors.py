@@ -119,10 +119,10 @@ class SupportVectorSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         X = tidy_sparse(X)
         # Rows of weight zero are left out first: libsvm drops them and then counts without them.
         counted = _counted(routed.estimator.fit, X.shape[0])
-        model = clone(_svm(self.estimator, X.shape[0])).fit(
-            X[counted], y[counted], **_only(routed.estimator.fit, counted)
-        )
-        rows = counted[_support_vectors(model, X[counted], y[counted])]
+        points = X if len(counted) == X.shape[0] else X[counted]
+        model = clone(_svm(self.estimator, X.shape[0]))
+        model.fit(points, y[counted], **_only(routed.estimator.fit, counted))
+        rows = counted[_support_vectors(model, points, y[counted])]
         vectors = X[rows]
         # Inside, arrays without names, whatever output was asked for.
         selector = clone(self.selector)
