@@ -33,13 +33,13 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 import numpy as np
-import scipy.sparse.linalg as spla
 
 from rarefy.core.rows import Array, Index, Rows, as_rows
 from rarefy.core.sparsify import Selection
 from rarefy.core.sparsify.leverage import distortion_bound as leverage_bound
-from rarefy.core.spectrum import EPS, Spectrum, count_unseen, cutoff, sketched, spectrum
+from rarefy.core.spectrum import Spectrum, sketched
 from rarefy.core.threads import threads_for
+from rarefy.core.verification import Verification, check, extremes
 from rarefy.core.wording import sentences
 
 Kind = Literal["deterministic", "probabilistic", "estimate", "none"]
@@ -47,8 +47,6 @@ Method = Literal["bss", "dual", "replacement", "poisson", "top", "all", "given"]
 
 _LOST = 1e-12
 """An eigenvalue of M below this share of the largest means that a direction of the row space was lost."""
-_COARSE = 1e-4
-"""Rounding beyond this is no excuse: what differs by more was not verified."""
 
 
 @dataclass(frozen=True)
@@ -256,33 +254,7 @@ class Certificate:
             rows = rows.subset(self.rows)
         if self.sketch is not None:
             rows = self.sketch.apply(rows)
-        with threads_for(min(rows.shape)):
-            found = _remeasured(rows, replace(self, indices=self._positions(X)))
-        # Singular vectors of ill-conditioned data are only known to eps * kappa, in any route, and those on
-        # either side of the cut only as well as their singular values differ.
-        top, bottom = found.singular_values
-        rounding = EPS * top / bottom
-        if found.following > 0.0:
-            rounding += EPS * top / max(bottom - found.following, 1e-6 * top)
-        if found.residual_ratio is not None:
-            rounding += EPS * top / found.following
-        allowed = tol * max(1.0, found.distortion) + min(100.0 * rounding, _COARSE) * max(1.0, found.eigenvalues[1])
-        pairs = [
-            *zip(found.eigenvalues, self.eigenvalues, strict=True),
-            (found.energy_kept, self.energy_kept),
-            (found.residual_ratio or 0.0, self.residual_ratio or 0.0),
-            *((a / top, b / top) for a, b in zip(found.singular_values, self.singular_values, strict=True)),
-            (found.following / top, self.following / top),
-            (found.resolution / top, self.resolution / top),
-        ]
-        difference = float(np.max([abs(a - b) for a, b in pairs]))  # NaN if any is
-        same_ranks = (found.rank, found.numerical_rank, found.unseen) == (self.rank, self.numerical_rank, self.unseen)
-        bound = self.distortion_bound if self.failure_probability is None else None
-        bounded = bound is None or found.distortion <= bound + allowed
-        agrees = bool(same_ranks and bounded and difference <= allowed)
-        return Verification(
-            agrees, found.distortion, found.eigenvalues, found.rank, found.numerical_rank, difference, allowed
-        )
+        return check(rows, replace(self, indices=self._positions(X)), tol)
 
     def _positions(self, X: object) -> Index:
         """Where the kept columns are in X: by name if both have names, as they were otherwise."""
@@ -349,22 +321,6 @@ _DERIVED = (
 )
 
 
-@dataclass(frozen=True)
-class Verification:
-    """The outcome of checking a certificate against the data; true when it agrees."""
-
-    agrees: bool
-    distortion: float
-    eigenvalues: tuple[float, float]
-    rank: int
-    numerical_rank: int
-    difference: float
-    tolerance: float
-
-    def __bool__(self) -> bool:
-        return self.agrees
-
-
 def certificate(
     spec: Spectrum,
     selection: Selection,
@@ -378,7 +334,7 @@ def certificate(
     """Measure a selection against the spectrum that it should preserve."""
     W = spec.V.take(selection.indices) * selection.weights[:, None]
     with threads_for(spec.rank):
-        eigenvalues = _extremes(np.asarray(np.linalg.eigvalsh(W.T @ W), dtype=np.float64))
+        eigenvalues = extremes(np.asarray(np.linalg.eigvalsh(W.T @ W), dtype=np.float64))
     return Certificate(
         method=method,
         eigenvalues=eigenvalues,
@@ -399,70 +355,6 @@ def certificate(
         resolution=spec.resolution,
         unseen=spec.unseen,
     )
-
-
-def _extremes(eigenvalues: Array) -> tuple[float, float]:
-    return max(0.0, float(eigenvalues[0])), float(eigenvalues[-1])
-
-
-def _remeasured(X: Rows, claimed: Certificate) -> Certificate:
-    """What can be measured, without Gram matrices: tall-skinny QR, SVD of R, Lanczos."""
-    n, d = X.shape
-    wide = d > n
-    A = X.T if wide else X
-    triangle = np.zeros((0, A.shape[1]))
-    for _, block in A.blocks():
-        triangle = np.asarray(np.linalg.qr(np.vstack([triangle, block]), mode="r"))
-    _, sigma, Wt = np.linalg.svd(triangle, full_matrices=False)
-    floor = cutoff(n, d, sigma[0])
-    numerical_rank = int(np.sum(sigma > floor))
-    ell = max(1, min(claimed.rank, numerical_rank))
-    # Rows of V diag(sigma) for the chosen features: inside the leading dimensions, and outside.
-    V_sigma = A.take(claimed.indices, Wt.T) if wide else Wt.T[claimed.indices] * sigma
-    V_kept = V_sigma[:, :ell] / sigma[:ell]
-    V_outside = V_sigma[:, ell:] / sigma[0]
-    following = float(sigma[ell]) if ell < numerical_rank else 0.0
-    relative2 = (sigma / sigma[0]) ** 2
-    outside2 = float(relative2[ell:].sum())
-    if sigma[ell - 1] - following <= 1e-6 * sigma[0]:
-        # Equal singular values on both sides of the cut: which dimensions are the leading ones is a matter of
-        # choice, and the certificate speaks of the choice that `spectrum` makes.
-        chosen = spectrum(X, keep=lambda values: min(ell, len(values)))
-        V_kept, (features, T) = chosen.V.take(claimed.indices), chosen.outside
-        V_outside = features.take(claimed.indices, T)
-        outside2 = sum(float(np.vdot(block, block)) for _, block in features.blocks(T))
-    B = V_kept * claimed.weights[:, None]
-    residual_ratio = None
-    if claimed.residual_ratio is not None:
-        residual_ratio = float(np.sum((V_outside * claimed.weights[:, None]) ** 2) / outside2)
-    hidden = floor if numerical_rank < min(n, d) else 0.0
-    return replace(
-        claimed,
-        eigenvalues=_lanczos_extremes(B),
-        rank=ell,
-        numerical_rank=numerical_rank,
-        singular_values=(float(sigma[0]), float(sigma[ell - 1])),
-        following=following,
-        energy_kept=float(relative2[:ell].sum() / relative2.sum()),
-        residual_ratio=residual_ratio,
-        resolution=hidden,
-        unseen=count_unseen(X, hidden) if hidden else 0,
-    )
-
-
-def _lanczos_extremes(B: Array) -> tuple[float, float]:
-    """Smallest and largest eigenvalue of B^T B."""
-    ell = B.shape[1]
-    if ell >= 8 and B.shape[0] >= ell:
-        operator = spla.LinearOperator((ell, ell), matvec=lambda z: B.T @ (B @ z), dtype=np.float64)
-        start = np.random.default_rng(0).standard_normal(ell)
-        try:
-            lam = spla.eigsh(operator, k=2, which="BE", v0=start, ncv=ell, return_eigenvectors=False)
-            return _extremes(np.sort(lam))
-        except spla.ArpackError:
-            pass  # the singular values below are another independent route
-    sigma2 = np.linalg.svd(B, compute_uv=False) ** 2
-    return (float(sigma2[-1]) if B.shape[0] >= ell else 0.0), float(sigma2.max(initial=0.0))
 
 
 def _plain(value: Any) -> Any:
