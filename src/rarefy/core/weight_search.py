@@ -370,6 +370,33 @@ def descend(
     return _solution(sharp, np.sqrt(w), (B, b, value), history[:-1], n_iter, done, tol)
 
 
+MARGINS: dict[str, Margin] = {"ao": "fixed", "ao1": "geometric", "ao2": "functional"}
+METHODS = (*MARGINS, "full", "reduced", "gmkl")
+
+
+def find(
+    problem: Problem,
+    z: Array,
+    method: str,
+    *,
+    polish: bool = True,
+    tol: float = 1e-3,
+    max_iter: int | None = None,
+    callback: Callback | None = None,
+) -> Solution:
+    """One of the searches by its name, and `reduced` after it if it is to be polished and is not that itself."""
+    common: dict[str, Any] = {"tol": tol, "callback": callback}
+    limit: dict[str, Any] = {} if max_iter is None else {"max_iter": max_iter}
+    if method in MARGINS:
+        found = alternate(problem, z, MARGINS[method], **common, **limit)
+    else:
+        found = {"full": together, "reduced": reduced, "gmkl": descend}[method](problem, z, **common, **limit)
+    if not polish or method in ("reduced", "gmkl"):
+        return found
+    last = reduced(problem, found.z, field=z > 0.0, **common)
+    return replace(last, history=(*found.history, *last.history), n_iter=found.n_iter)
+
+
 def smallest_curvature(problem: Problem, solution: Solution) -> float:
     """The smallest eigenvalue of the Hessian in the weights, the machines following them.
 

@@ -10,13 +10,31 @@ from dataclasses import replace
 
 import numpy as np
 
+from rarefy.core.feature_weights import FeatureKernel
 from rarefy.core.rows import Array, Index
 from rarefy.core.weight_search import Problem, Solution, placed
 
 Search = Callable[[Problem, Array], Solution]
 
 _GLANCE = 300
-"""Points by which features are looked at one by one."""
+"""Points by which features are looked at one by one, and results at the end."""
+_APART = 36.0
+"""Squared distance from which on exp(-distance) is lost beside 1 in double precision."""
+
+
+def scaled_start(problem: Problem) -> Array:
+    """Equal weights under which the mean squared distance of two points is 1."""
+    costs = problem.machines.costs
+    mean = np.average(problem.X, axis=0, weights=costs)
+    spread = 2.0 * float(np.average((problem.X - mean) ** 2, axis=0, weights=costs).sum())
+    return np.full(problem.X.shape[1], 1.0 / np.sqrt(spread) if spread > 0.0 else 1.0)
+
+
+def all_apart(points: Array, z: Array) -> bool:
+    """Whether no two of some points are near each other under these weights, to a Gaussian kernel."""
+    points = points[:_GLANCE]
+    A = FeatureKernel(points, points).distances(z)
+    return len(points) > 1 and bool(A[~np.eye(len(A), dtype=bool)].min() > _APART)
 
 
 def vote(

@@ -1,7 +1,7 @@
 """Feature selection inside a kernel support vector machine."""
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from scipy.stats import rankdata
@@ -14,52 +14,10 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from rarefy._parameters import check_count, check_number, check_numbers, draw_seed, one_of, optional_count
 from rarefy._progress import progress_line
 from rarefy.core.feature_weights import FeatureKernel, Machines, Profile
-from rarefy.core.weight_search import (
-    Problem,
-    alternate,
-    descend,
-    reduced,
-    smallest_curvature,
-    together,
-)
-from rarefy.core.weight_starts import screened, vote
+from rarefy.core.weight_search import METHODS, Problem, find, smallest_curvature
+from rarefy.core.weight_starts import all_apart, scaled_start, screened, vote
 from rarefy.exceptions import DegenerateDataError, ParameterError
-
-_MARGINS = {"ao": "fixed", "ao1": "geometric", "ao2": "functional"}
-METHODS = (*_MARGINS, "full", "reduced", "gmkl")
-_GLANCE = 300
-"""Points by which a result is looked at."""
-_APART = 36.0
-"""Squared distance from which on exp(-distance) is lost beside 1 in double precision."""
-
-
-@dataclass(frozen=True)
-class MuPath:
-    """Machines for several prices of a weight, in the order in which the prices were given.
-
-    Attributes
-    ----------
-    mus : ndarray of shape (n_mus,)
-        The prices.
-    feature_weights : ndarray of shape (n_mus, n_features)
-        Weights of the features.
-    n_features : ndarray of shape (n_mus,)
-        How many features have a weight that is not faint.
-    objective : ndarray of shape (n_mus,)
-        What was reached.
-    models : list of KernelFeatureSelector
-        The fitted estimators.
-    """
-
-    mus: np.ndarray
-    feature_weights: np.ndarray
-    n_features: np.ndarray
-    objective: np.ndarray
-    models: list
-
-    def predict(self, X):
-        """Labels by every machine, as an array of shape (n_mus, n_samples)."""
-        return np.stack([model.predict(X) for model in self.models])
+from rarefy.kernel._mu_path import MuPath
 
 
 class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
@@ -380,9 +338,7 @@ class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
         elif self.init == "ones":
             z = np.ones(d)
         else:
-            mean = np.average(problem.X, axis=0, weights=problem.machines.costs)
-            spread = 2.0 * float(np.average((problem.X - mean) ** 2, axis=0, weights=problem.machines.costs).sum())
-            z = np.full(d, 1.0 / np.sqrt(spread) if spread > 0.0 else 1.0)
+            z = scaled_start(problem)
         return z if self.kernel != "rbf" else np.where(np.ptp(problem.X, axis=0) > 0.0, z, 0.0)
 
     def _given_start(self, d):
@@ -405,8 +361,18 @@ class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
         """The search with all that was asked for around it; with `once`, from these weights and no others."""
         starts = 1 if once else int(self.n_starts)
         rng = np.random.default_rng(draw_seed(self.random_state) if starts > 1 else 0)
+        count = 0
         with problem.threads(), progress_line(self.verbose) as show:
-            search = self._one_search(show)
+
+            def callback(n, value, z):
+                price = f"mu={self.mu:.3g}, " if self.mu else ""
+                show(f"{price}search {count}: round {n + 1}, objective {value:.6g}, {np.count_nonzero(z)} features")
+
+            def search(problem, z):
+                nonlocal count
+                count += 1
+                limits = {"polish": self.polish, "tol": float(self.tol), "max_iter": self.max_iter}
+                return find(problem, z, self.method, **limits, callback=None if show is None else callback)
 
             def with_starts(problem, z):
                 return vote(problem, z, search, starts, rng)
@@ -414,33 +380,6 @@ class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
             if self.screening is not None and self.screening < np.count_nonzero(z) and not once:
                 return screened(problem, z, with_starts, int(self.screening))
             return with_starts(problem, z)
-
-    def _one_search(self, show):
-        """From given weights to the end, as a function of the problem and the weights."""
-        common = {"tol": float(self.tol)} | ({} if self.max_iter is None else {"max_iter": int(self.max_iter)})
-        count = 0
-
-        def callback(n, value, z):
-            price = f"mu={self.mu:.3g}, " if self.mu else ""
-            show(f"{price}search {count}: round {n + 1}, objective {value:.6g}, {np.count_nonzero(z)} features")
-
-        if show is not None:
-            common["callback"] = callback
-        searches = {"full": together, "reduced": reduced, "gmkl": descend}
-
-        def search(problem, z):
-            nonlocal count
-            count += 1
-            if self.method in _MARGINS:
-                found = alternate(problem, z, _MARGINS[self.method], **common)
-            else:
-                found = searches[self.method](problem, z, **common)
-            if not self.polish or self.method in ("reduced", "gmkl"):
-                return found
-            last = reduced(problem, found.z, field=z > 0.0, **(common | {"max_iter": 300}))
-            return replace(last, history=(*found.history, *last.history), n_iter=found.n_iter)
-
-        return search
 
     def _store(self, problem, classes, found):
         if not found.converged:
@@ -472,18 +411,15 @@ class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
                 UserWarning,
                 stacklevel=3,
             )
-        elif self.kernel == "rbf" and self._no_two_are_near():
+        elif self.kernel == "rbf" and all_apart(
+            self.support_vectors_, self.feature_weights_[self.feature_weights_ > 0.0]
+        ):
             warnings.warn(
                 f"{name} ended with weights under which no two points are near each other, so it knows the points by "
                 "heart and nothing else. Standardise the features, or use init='scaled' or a higher mu.",
                 UserWarning,
                 stacklevel=3,
             )
-
-    def _no_two_are_near(self):
-        points = self.support_vectors_[:_GLANCE]
-        A = FeatureKernel(points, points).distances(self.feature_weights_[self.feature_weights_ > 0.0])
-        return len(points) > 1 and A[~np.eye(len(A), dtype=bool)].min() > _APART
 
     def _get_support_mask(self):
         check_is_fitted(self, "feature_weights_")
