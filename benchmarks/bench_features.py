@@ -16,9 +16,9 @@ from sklearn.feature_selection import SequentialFeatureSelector
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
-from rarefy.core.feature_weights import FeatureKernel, Machines, weight_step
-from rarefy.core.trust_region import trust_region
-from rarefy.core.weight_search import Problem
+from rarefy.core.feature_weights.objectives import FeatureKernel, Machines, weight_step
+from rarefy.core.feature_weights.search import Problem
+from rarefy.core.solvers.trust_region import trust_region
 from rarefy.datasets import make_ndcc
 from rarefy.kernel import KernelFeatureSelector
 

@@ -20,8 +20,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, LinearSVC
 from threadpoolctl import threadpool_limits
 
-from rarefy.core.box_lp import box_lp
-from rarefy.core.rows import DenseRows
+from rarefy.core.linalg.rows import DenseRows
+from rarefy.core.solvers.box_lp import box_lp
 from rarefy.kernel import KernelSubspace, SubspaceLPSVC
 
 RESULTS = Path(__file__).parent / "results"

@@ -17,8 +17,8 @@ from memory import peak_gigabytes
 from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
-from rarefy.core.pair_loss import PairLoss, Pairs
-from rarefy.kernel import RankRC
+from rarefy.core.losses.pairs import PairLoss, Pairs
+from rarefy.ranking import RankRC
 
 RESULTS = Path(__file__).parent / "results"
 

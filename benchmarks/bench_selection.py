@@ -23,9 +23,9 @@ from report import FAMILY, TEXTBOOK, figure, megabytes, save, seconds, table, ti
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import rarefy
-from rarefy.core.rows import as_rows
+from rarefy.core.linalg.rows import as_rows
+from rarefy.core.linalg.spectrum import RightVectors, spectrum
 from rarefy.core.sparsify import bss as bss_module
-from rarefy.core.spectrum import RightVectors, spectrum
 from rarefy.selection import BSSSelector, LeverageScoreSelector
 
 LEVERAGE = "LeverageScoreSelector"

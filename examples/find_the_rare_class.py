@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from rarefy.kernel import RankRC
+from rarefy.ranking import RankRC
 
 
 def payments(n, n_fraud, rng):

@@ -19,11 +19,9 @@ from rarefy.kernel import (
     KernelFeatureSelector,
     KernelFeatureSelectorCV,
     KernelSubspace,
-    OrdinalRankRC,
-    RankRC,
-    RankRCCV,
     SubspaceLPSVC,
 )
+from rarefy.ranking import OrdinalRankRC, RankRC, RankRCCV
 
 INSTANCES = [
     KernelSubspace(random_state=0),

@@ -30,7 +30,7 @@ def test_the_import_contract_turns_red_on_sklearn_in_core(tmp_path):
     core.write_text("import sklearn\n" + core.read_text())
     red = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert red.returncode == 1, red.stdout
-    assert "rarefy.core.rows -> sklearn" in red.stdout
+    assert "rarefy.core.linalg.rows -> sklearn" in red.stdout
 
 
 def test_without_the_extra_the_command_says_what_to_install():

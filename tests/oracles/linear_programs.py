@@ -6,8 +6,8 @@ from itertools import product
 import numpy as np
 from scipy.optimize import linprog
 
-from rarefy.core.box_lp import box_lp
-from rarefy.core.rows import DenseRows
+from rarefy.core.linalg.rows import DenseRows
+from rarefy.core.solvers.box_lp import box_lp
 
 
 @dataclass(frozen=True)

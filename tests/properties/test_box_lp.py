@@ -15,7 +15,7 @@ from oracles.linear_programs import (
     highs,
     svm_dual,
 )
-from rarefy.core.rows import DenseRows, SparseRows
+from rarefy.core.linalg.rows import DenseRows, SparseRows
 
 STRUCTURES = (
     "gaussian",

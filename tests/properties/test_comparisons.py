@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from oracles import textbook
 from problems import STRUCTURES, make_matrix
-from rarefy.core.l1_svm import l1_svm
-from rarefy.core.rows import as_rows
+from rarefy.core.linalg.rows import as_rows
 from rarefy.core.sparsify.pivoted_qr import pivoted_columns
+from rarefy.core.svm.l1_svm import l1_svm
 from rarefy.exceptions import TruncatedRankWarning
 from rarefy.selection import InformationGainSelector, LPSVMSelector, RandomSelector, ReliefSelector, RRQRSelector
 

@@ -6,7 +6,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from oracles.jets import Jet, exp
-from rarefy.core.feature_weights import (
+from rarefy.core.feature_weights.objectives import (
     FeatureKernel,
     Machines,
     Profile,

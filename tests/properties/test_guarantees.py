@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import rarefy
 from oracles import textbook
-from rarefy.core.hulls import hard_margin2
-from rarefy.core.ridge import prediction_difference_bound, ridge_risk
+from rarefy.core.certificates.ridge import prediction_difference_bound, ridge_risk
+from rarefy.core.svm.hulls import hard_margin2
 from rarefy.selection import BSSSelector, LeverageScoreSelector
 
 # The general solver stops at about this relative accuracy.

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from rarefy.core.pair_loss import PairLoss, Pairs, ranked_share
+from rarefy.core.losses.pairs import PairLoss, Pairs, ranked_share
 
 
 def loss(z, eps):

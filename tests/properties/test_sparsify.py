@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from oracles import textbook
 from problems import make_matrix, wide_problems
-from rarefy.core.rows import as_rows
+from rarefy.core.linalg.rows import as_rows
+from rarefy.core.linalg.spectrum import residual_norms2, spectrum
 from rarefy.core.sparsify.bss import bss, dual_set
 from rarefy.core.sparsify.leverage import distortion_bound, sample
-from rarefy.core.spectrum import residual_norms2, spectrum
 from rarefy.selection import BSSSelector
 
 # Potentials are differences of sums of order one; what is left of 1e-16 after the cancellation, over a run.

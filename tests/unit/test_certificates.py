@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import rarefy
-from rarefy.core.certificates import Certificate
+from rarefy.certificates._certificate import Certificate
 from rarefy.exceptions import ParameterError, TruncatedRankWarning
 from rarefy.selection import BSSSelector, LeverageScoreSelector, SupportVectorSelector
 

@@ -12,10 +12,10 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from rarefy.core.feature_weights import Machines, ReducedPoint, WholePoint
-from rarefy.core.trust_region import Minimum
-from rarefy.core.weight_search import Problem, Solution, _weight_half, reduced, smallest_curvature
-from rarefy.core.weight_starts import _promising, screened
+from rarefy.core.feature_weights.objectives import Machines, ReducedPoint, WholePoint
+from rarefy.core.feature_weights.search import Problem, Solution, _weight_half, reduced, smallest_curvature
+from rarefy.core.feature_weights.starts import _promising, screened
+from rarefy.core.solvers.trust_region import Minimum
 from rarefy.exceptions import DegenerateDataError, ParameterError
 from rarefy.kernel import KernelFeatureSelector, KernelFeatureSelectorCV
 from rarefy.kernel._feature_selector_cv import _best
@@ -171,7 +171,7 @@ def test_curvature_of_many_weights_agrees_with_the_dense_one(monkeypatch):
     B, b, value = problem.solve_machines(np.full(12, 0.3))
     here = Solution(np.full(12, 0.3), B, b, value, (value,), 0, True)
     dense = smallest_curvature(problem, here)
-    monkeypatch.setattr("rarefy.core.weight_search._DENSE", 5)
+    monkeypatch.setattr("rarefy.core.feature_weights.search._DENSE", 5)
     assert smallest_curvature(problem, here) == pytest.approx(dense, rel=1e-2)
 
 
@@ -189,7 +189,7 @@ def test_the_search_for_weights_begins_at_the_value_of_the_machines(margin, monk
         begun.append((at(x), x))
         return Minimum(x, 0.0, x, 0.0, 0, 0, "optimal")
 
-    monkeypatch.setattr("rarefy.core.weight_search.trust_region", instead)
+    monkeypatch.setattr("rarefy.core.feature_weights.search.trust_region", instead)
     after = _weight_half(problem, z, B, b, margin, 20, 1e-3)
     ((point, x),) = begun
     assert point.value == pytest.approx(value, rel=1e-10)
@@ -360,7 +360,7 @@ def test_screening_starts_with_the_most_promising_and_brings_in_what_it_missed(m
     assert fields[0].shape == (100, 30)
     assert all(np.any(np.all(X[:, k] == fields[0].T, axis=1)) for k in (70, 130))
     last = np.arange(370, 400)
-    monkeypatch.setattr("rarefy.core.weight_starts._promising", lambda problem, z, size: last)
+    monkeypatch.setattr("rarefy.core.feature_weights.starts._promising", lambda problem, z, size: last)
     model = KernelFeatureSelector(1.0, 8.0, screening=30, init="scaled", tol=1e-2).fit(X, y)
     assert set(np.argsort(model.ranking_)[:2]) == {70, 130}
 
@@ -371,7 +371,7 @@ def test_screening_with_squares_ends_when_no_column_outside_is_worth_its_price(m
     y = X[:, :6].sum(axis=1) + 0.5 * rng.standard_normal(80) > 0
     model = KernelFeatureSelector(1.0, 2.0, penalty="squares", screening=20, init="scaled")
     problem, _ = model._problem(X, y, np.ones(80))
-    monkeypatch.setattr("rarefy.core.weight_starts._promising", lambda problem, z, size: np.arange(40, 60))
+    monkeypatch.setattr("rarefy.core.feature_weights.starts._promising", lambda problem, z, size: np.arange(40, 60))
     found = screened(problem, model._start(problem), reduced, 20, rounds=30)
     assert set(range(6)) <= set(problem.present(found.z))
     assert np.median(found.z[problem.present(found.z)]) < 0.7, "else the price of a weight and of its square are alike"

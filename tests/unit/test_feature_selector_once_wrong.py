@@ -6,7 +6,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
-from rarefy.core.feature_weights import ReducedPoint
+from rarefy.core.feature_weights.objectives import ReducedPoint
 from rarefy.exceptions import DegenerateDataError, ParameterError
 from rarefy.kernel import KernelFeatureSelector, KernelFeatureSelectorCV
 

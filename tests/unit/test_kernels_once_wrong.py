@@ -16,11 +16,9 @@ from rarefy.kernel import (
     KernelFeatureSelector,
     KernelFeatureSelectorCV,
     KernelSubspace,
-    OrdinalRankRC,
-    RankRC,
-    RankRCCV,
     SubspaceLPSVC,
 )
+from rarefy.ranking import OrdinalRankRC, RankRC, RankRCCV
 
 
 def some_rare(seed, n=200, rare=30, d=3, shift=1.2):

@@ -6,10 +6,11 @@ from scipy.optimize import minimize
 from sklearn.metrics import roc_auc_score
 from sklearn.metrics.pairwise import chi2_kernel, rbf_kernel
 
-from rarefy.core.bundle import bundle
-from rarefy.core.hulls import simplex_minimum
+from rarefy.core.solvers.bundle import bundle
+from rarefy.core.svm.hulls import simplex_minimum
 from rarefy.exceptions import DegenerateDataError, ParameterError
-from rarefy.kernel import KernelSubspace, OrdinalRankRC, RankRC, RankRCCV, SubspaceLPSVC, subset_bound
+from rarefy.kernel import KernelSubspace, SubspaceLPSVC
+from rarefy.ranking import OrdinalRankRC, RankRC, RankRCCV, subset_bound
 
 
 def some_rare(seed=0, n=90, rare=15, d=3, shift=1.2):

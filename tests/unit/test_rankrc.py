@@ -12,15 +12,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import f1_score, roc_auc_score
 from sklearn.metrics.pairwise import rbf_kernel
 
-from rarefy.core.landmarks import pivoted_cholesky, ridge_leverage
-from rarefy.core.pair_loss import PairLoss, Pairs
-from rarefy.core.ranker import rank, rank_sparsely, whitening
-from rarefy.core.rows import DenseRows
-from rarefy.core.trust_region import trust_region
+from rarefy.backends.kernel_rows import kernel_rows
+from rarefy.core.linalg.landmarks import pivoted_cholesky, ridge_leverage
+from rarefy.core.linalg.rows import DenseRows
+from rarefy.core.losses.pairs import PairLoss, Pairs
+from rarefy.core.ranking.rankers import rank, rank_sparsely, whitening
+from rarefy.core.solvers.trust_region import trust_region
 from rarefy.exceptions import DegenerateDataError, ParameterError
-from rarefy.kernel import OrdinalRankRC, RankRC, RankRCCV, subset_bound
-from rarefy.kernel._blocks import kernel_rows
 from rarefy.metrics import mauc_score
+from rarefy.ranking import OrdinalRankRC, RankRC, RankRCCV, subset_bound
 
 
 def rare_data(seed=0, m=150, rare=15, d=3):

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from rarefy.core import rows as rows_module
-from rarefy.core.rows import DenseRows, Rows, SparseRows, as_rows, streamed_gram
-from rarefy.kernel._blocks import KernelRows
+from rarefy.backends.kernel_rows import KernelRows
+from rarefy.core.linalg import rows as rows_module
+from rarefy.core.linalg.rows import DenseRows, Rows, SparseRows, as_rows, streamed_gram
 
 FORMS = {
     "dense": lambda A: DenseRows(A),

@@ -6,7 +6,7 @@ from scipy.optimize import minimize
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
-from rarefy.core.smooth_svm import _Along, loss, smooth_svm
+from rarefy.core.svm.smooth_svm import _Along, loss, smooth_svm
 
 
 def problem(seed, n=40, gamma=0.3):

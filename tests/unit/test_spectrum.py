@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 from oracles import textbook
-from rarefy.core.rows import as_rows
-from rarefy.core.spectrum import residual_norms2, sketched, spectrum
+from rarefy.core.linalg.rows import as_rows
+from rarefy.core.linalg.spectrum import residual_norms2, sketched, spectrum
 
 
 def with_singular_values(n, d, sigma, seed=0):

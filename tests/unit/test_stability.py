@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.model_selection import KFold
 
 import rarefy
-from rarefy.core.stability import stability
+from rarefy.core.statistics.stability import stability
 from rarefy.datasets import make_topics
 from rarefy.exceptions import ParameterError
 from rarefy.selection import BSSSelector, InformationGainSelector, LeverageScoreSelector, RandomSelector

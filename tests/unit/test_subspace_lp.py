@@ -7,8 +7,8 @@ from sklearn.datasets import load_digits, make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from rarefy.core.norm_svm import ClassPairs, direct_svm, norm_svm
-from rarefy.core.rows import DenseRows
+from rarefy.core.linalg.rows import DenseRows
+from rarefy.core.svm.norm_svm import ClassPairs, direct_svm, norm_svm
 from rarefy.exceptions import DegenerateDataError, ParameterError
 from rarefy.kernel import KernelSubspace, SubspaceLPSVC
 

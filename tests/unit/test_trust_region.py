@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize, nnls
 
-from rarefy.core.trust_region import trust_region
+from rarefy.core.solvers.trust_region import trust_region
 
 
 def function(value, gradient, hessian, seen=None):

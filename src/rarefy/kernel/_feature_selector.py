@@ -13,9 +13,9 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from rarefy._parameters import check_count, check_number, check_numbers, draw_seed, one_of, optional_count
 from rarefy._progress import progress_line
-from rarefy.core.feature_weights import FeatureKernel, Machines, Profile
-from rarefy.core.weight_search import METHODS, Problem, find, smallest_curvature
-from rarefy.core.weight_starts import all_apart, scaled_start, screened, vote
+from rarefy.core.feature_weights.objectives import FeatureKernel, Machines, Profile
+from rarefy.core.feature_weights.search import METHODS, Problem, find, smallest_curvature
+from rarefy.core.feature_weights.starts import all_apart, scaled_start, screened, vote
 from rarefy.exceptions import DegenerateDataError, ParameterError
 from rarefy.kernel._mu_path import MuPath
 

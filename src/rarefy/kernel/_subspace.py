@@ -11,7 +11,7 @@ from sklearn.cluster import KMeans
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from rarefy._parameters import draw_seed, optional_count
-from rarefy.core.landmarks import ridge_leverage
+from rarefy.core.linalg.landmarks import ridge_leverage
 from rarefy.exceptions import DegenerateDataError, ParameterError, TruncatedRankWarning
 from rarefy.kernel._base import KernelEstimator
 from rarefy.kernel._kernels import check_kernel, evaluate

@@ -14,8 +14,8 @@ from threadpoolctl import threadpool_limits
 
 from rarefy._parameters import check_number, one_of, optional_count
 from rarefy._progress import progress_bar
-from rarefy.core.norm_svm import direct_svm, extra_columns, norm_svm
-from rarefy.core.rows import DenseRows
+from rarefy.core.linalg.rows import DenseRows
+from rarefy.core.svm.norm_svm import direct_svm, extra_columns, norm_svm
 from rarefy.exceptions import DegenerateDataError, ParameterError
 from rarefy.kernel._base import KernelEstimator
 from rarefy.kernel._subspace import KernelSubspace

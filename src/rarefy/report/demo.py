@@ -11,10 +11,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, normalize
 from sklearn.svm import SVC
 
-from rarefy.core.certificates import Certificate
-from rarefy.core.hulls import hard_margin2
-from rarefy.core.rows import as_rows
-from rarefy.core.spectrum import spectrum
+from rarefy.certificates._certificate import Certificate
+from rarefy.core.linalg.rows import as_rows
+from rarefy.core.linalg.spectrum import spectrum
+from rarefy.core.svm.hulls import hard_margin2
 from rarefy.datasets import make_topics
 from rarefy.exceptions import TruncatedRankWarning
 from rarefy.report import figures

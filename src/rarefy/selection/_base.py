@@ -13,10 +13,10 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rarefy._parameters import draw_seed, optional_count, rank_or_share
-from rarefy.core.certificates import Sketch, certificate
-from rarefy.core.rows import as_rows
+from rarefy.certificates._certificate import Sketch, certificate
+from rarefy.core.linalg.rows import as_rows
+from rarefy.core.linalg.spectrum import spectrum
 from rarefy.core.sparsify import Selection
-from rarefy.core.spectrum import spectrum
 from rarefy.exceptions import DegenerateDataError, ParameterError, TruncatedRankWarning
 
 

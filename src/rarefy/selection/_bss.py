@@ -7,8 +7,8 @@ import numpy as np
 
 from rarefy._parameters import one_of
 from rarefy._progress import progress_bar
+from rarefy.core.linalg.spectrum import leading, residual_norms2
 from rarefy.core.sparsify.bss import bss, dual_set
-from rarefy.core.spectrum import leading, residual_norms2
 from rarefy.exceptions import ParameterError, TruncatedRankWarning
 from rarefy.selection._base import SpectralSelector
 

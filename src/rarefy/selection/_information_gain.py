@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from rarefy.core.information import information_gain
+from rarefy.core.statistics.information import information_gain
 from rarefy.selection._base import PlainSelector, feature_budget, tidy_sparse
 
 

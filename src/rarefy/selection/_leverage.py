@@ -3,8 +3,8 @@
 from numbers import Real
 
 from rarefy._parameters import one_of
+from rarefy.core.linalg.spectrum import leading
 from rarefy.core.sparsify.leverage import sample
-from rarefy.core.spectrum import leading
 from rarefy.exceptions import ParameterError
 from rarefy.selection._base import SpectralSelector
 

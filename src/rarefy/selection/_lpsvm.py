@@ -9,8 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rarefy.core.l1_svm import l1_svm
-from rarefy.core.rows import as_rows
+from rarefy.core.linalg.rows import as_rows
+from rarefy.core.svm.l1_svm import l1_svm
 from rarefy.exceptions import ParameterError
 from rarefy.selection._base import PlainSelector
 

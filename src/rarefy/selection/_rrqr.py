@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from rarefy._parameters import one_of
-from rarefy.core.rows import as_rows
+from rarefy.core.linalg.rows import as_rows
 from rarefy.core.sparsify.pivoted_qr import pivoted_columns
 from rarefy.exceptions import DegenerateDataError, TruncatedRankWarning
 from rarefy.selection._base import PlainSelector, feature_budget

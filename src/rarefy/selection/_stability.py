@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from rarefy._parameters import check_count
 from rarefy._progress import progress_bar
-from rarefy.core.stability import stability
+from rarefy.core.statistics.stability import stability
 from rarefy.exceptions import MissingExtraError, ParameterError
 
 

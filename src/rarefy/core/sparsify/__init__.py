@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.core.rows import Array, Index
+from rarefy.core.linalg.rows import Array, Index
 
 
 @dataclass(frozen=True)

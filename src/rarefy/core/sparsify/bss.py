@@ -41,10 +41,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.core.rows import Array, Index
+from rarefy.core.linalg.rows import Array, Index
+from rarefy.core.linalg.spectrum import RightVectors
+from rarefy.core.linalg.threads import threads_for
 from rarefy.core.sparsify import Selection
-from rarefy.core.spectrum import RightVectors
-from rarefy.core.threads import threads_for
 
 Progress = Callable[[int, int], None]
 Forms = tuple[Array, Array]

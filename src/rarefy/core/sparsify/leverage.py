@@ -22,7 +22,7 @@ from typing import Literal
 
 import numpy as np
 
-from rarefy.core.rows import Array
+from rarefy.core.linalg.rows import Array
 from rarefy.core.sparsify import Selection
 from rarefy.core.sparsify.bss import norm_order
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rarefy.core.rows import Array, Index, Rows, well_scaled
-from rarefy.core.spectrum import EPS
+from rarefy.core.linalg.rows import Array, Index, Rows, well_scaled
+from rarefy.core.linalg.spectrum import EPS
 
 _REFRESH = 1e-6
 

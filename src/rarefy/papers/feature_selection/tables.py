@@ -12,8 +12,8 @@ from sklearn.model_selection import GridSearchCV, PredefinedSplit, StratifiedKFo
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from rarefy.core.feature_weights import Machines
-from rarefy.core.weight_search import Problem
+from rarefy.core.feature_weights.objectives import Machines
+from rarefy.core.feature_weights.search import Problem
 from rarefy.datasets import load, make_ndcc
 from rarefy.kernel import KernelFeatureSelector, KernelFeatureSelectorCV
 from rarefy.selection import ReliefSelector

@@ -14,8 +14,8 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import NearestNeighbors
 from sklearn.svm import SVC, SVR
 
-from rarefy.kernel import OrdinalRankRC, RankRC
 from rarefy.papers.methods import expected_warnings
+from rarefy.ranking import OrdinalRankRC, RankRC
 
 LAMBDAS = tuple(2.0**power for power in range(2, -21, -2))
 """From strong to weak: of equally good ones the strongest penalty is chosen. The thesis begins at 2^10, but down to 2^2

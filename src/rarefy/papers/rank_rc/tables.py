@@ -10,9 +10,9 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import StratifiedShuffleSplit
 
 from rarefy.datasets import load, make_rare_gaussians
-from rarefy.kernel import RankRC, subset_bound
 from rarefy.metrics import mauc_score
 from rarefy.papers.rank_rc.rankers import candidates, choose, inner_folds, score, standardised
+from rarefy.ranking import RankRC, subset_bound
 
 _SPREAD = 0.5
 """Standard deviation of the simulated classes."""

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.linear_model import RidgeClassifier
 
-from rarefy.core.ridge import ridge_risk
+from rarefy.core.certificates.ridge import ridge_risk
 from rarefy.datasets import make_relevant
 from rarefy.papers.methods import expected_warnings, make_selector
 from rarefy.papers.text import documents, folds, most_frequent

@@ -1,0 +1,1 @@
+"""Implementations of `Rows` beside dense and sparse arrays."""

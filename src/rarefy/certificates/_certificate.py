@@ -1,0 +1,369 @@
+r"""What a selection of features is guaranteed to preserve, as a value that can be checked again.
+
+X : (n, d) data with right singular vectors V (d, l)
+R : S D, samples and rescales columns; `indices` and `weights` are S and the diagonal of D
+M : V^T R R^T V, with extreme eigenvalues lambda_min and lambda_max
+E : I - M; `distortion` is its spectral norm
+
+Everything below follows from M alone and holds for any selection, whoever made it, provided V
+spans the whole row space of X:
+
+- hard margin g of a linear SVM, g~ after selection: g~^2 >= lambda_min g^2. The margin is half the
+  distance between the convex hulls of the classes, and the difference of two hull points lies
+  in the row space. (`margin_floor`)
+- the published form [PaulMagdonIsmailDrineas2015, Theorem 1]: g~^2 >= (1 - ||E|| / (1 - ||E||)) g^2
+  when ||E|| < 1/2. It is weaker than the floor and kept for comparison. (`margin_ratio`)
+- soft margin, any C, dual optima Z and Z~: Z~ - Z <= ||E|| / (2 (1 - ||E||)) ||w~||^2 when ||E|| < 1.
+- both together: B^2 / g^2, which bounds generalisation, grows at most by lambda_max / lambda_min,
+  whatever common factor the columns are multiplied by. (`radius_margin_ratio`)
+- radius B of the smallest ball around the rows: B~^2 <= (1 + ||E||) B^2. The centre is a convex
+  combination of rows, hence in the row space: appending it changes nothing. (`radius_ratio`)
+- ridge, fixed design, ||E|| < 1: the risk in the worst case over signals of a given norm, and on
+  average over their directions, grows at most by (1 - ||E||)^-2. (`risk_ratio`) For *one fixed* signal
+  that is false: (K + alpha)^-2 is not operator monotone. What holds is the ratio times
+  (c + 1)^2 / (4 c), c = (sigma_max^2 + alpha) / (sigma_min^2 + alpha), by Kantorovich's inequality.
+  (`fixed_signal_risk_ratio`)
+
+A certificate stores the selection and what was measured. Everything claimed is derived from that, so
+that a claim cannot be changed without changing what `verify` checks.
+"""
+
+import html
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from rarefy.certificates._statement import sentences
+from rarefy.core.certificates.verify import Verification, check, extremes
+from rarefy.core.linalg.rows import Array, Index, Rows, as_rows
+from rarefy.core.linalg.spectrum import Spectrum, sketched
+from rarefy.core.linalg.threads import threads_for
+from rarefy.core.sparsify import Selection
+from rarefy.core.sparsify.leverage import distortion_bound as leverage_bound
+
+Kind = Literal["deterministic", "probabilistic", "estimate", "none"]
+Method = Literal["bss", "dual", "replacement", "poisson", "top", "all", "given"]
+
+_LOST = 1e-12
+"""An eigenvalue of M below this share of the largest means that a direction of the row space was lost."""
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """A Gaussian sketch that can be drawn again."""
+
+    size: int
+    seed: int
+
+    def apply(self, X: Rows) -> Rows:
+        """G X."""
+        return sketched(X, self.size, np.random.default_rng(self.seed))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Certificate:
+    """What is guaranteed about a selection of features, measured and in words.
+
+    Attributes
+    ----------
+    kind : {"deterministic", "probabilistic", "estimate", "none"}
+        What stands behind the claims: a proof; a proof whose bound fails with `failure_probability`
+        (what follows from the measured `distortion` is certain all the same); a sketch of the
+        data, so no proof about the data themselves; nothing from below, because a direction was lost.
+    distortion : float
+        Measured ||E||.
+    distortion_bound : float or None
+        What ||E|| was known not to exceed before looking; None where no theorem applies.
+    margin_ratio, margin_floor, radius_ratio, radius_margin_ratio, risk_ratio : float or None
+        Factors by which squared margin, squared radius and ridge risk can change; None where
+        nothing is claimed.
+    statement : str
+        The certificate in words.
+    eigenvalues : (float, float)
+        Smallest and largest eigenvalue of V^T R R^T V.
+    rank, numerical_rank : int
+        Dimensions of V, and of the row space of the data.
+    singular_values : (float, float)
+        The largest and the smallest of those that belong to V.
+    following : float
+        The largest singular value that does not belong to V; 0 if V spans everything.
+    energy_kept : float
+        Share of the data's squared norm inside V.
+    residual_ratio : float or None
+        Squared norm outside V after selection, relative to before (dual-set selections).
+    failure_probability : float or None
+        For probabilistic certificates.
+    method : str
+        How the features were chosen.
+    indices, weights : arrays
+        The selection.
+    n_requested, n_features : int
+        Features asked for, and columns of the data.
+    rows : array or None
+        The rows of the data that the certificate speaks of; None for all of them.
+    sketch : Sketch or None
+        The sketch that V was taken from.
+    measured : dict
+        Quantities that were measured on request (margins and radii before and after).
+    names : tuple of str or None
+        Names of the kept columns, in the order of `indices`, where the data have names.
+    resolution : float
+        Singular values of the data up to this counted as zero; 0 if there is none left that could.
+    unseen : int
+        Columns that are not zero and shorter than that. Beside the others they are rounding, and a margin along them is
+        lost: with any of them, nothing is claimed about models.
+    """
+
+    method: Method
+    eigenvalues: tuple[float, float]
+    rank: int
+    numerical_rank: int
+    singular_values: tuple[float, float]
+    following: float
+    energy_kept: float
+    residual_ratio: float | None
+    failure_probability: float | None
+    indices: Index
+    weights: Array
+    n_requested: int
+    n_features: int
+    rows: Index | None
+    sketch: Sketch | None
+    measured: dict[str, float]
+    names: tuple[str, ...] | None = None
+    resolution: float = 0.0
+    unseen: int = 0
+
+    @property
+    def kind(self) -> Kind:
+        """What stands behind the claims."""
+        if self.sketch is not None:
+            return "estimate"
+        if self.lost or self.unseen:
+            return "none"
+        return "deterministic" if self.failure_probability is None else "probabilistic"
+
+    @property
+    def distortion(self) -> float:
+        """Measured ||E||."""
+        low, high = self.eigenvalues
+        return max(1.0 - low, high - 1.0)
+
+    @property
+    def distortion_bound(self) -> float | None:
+        """What ||E|| was known not to exceed before looking."""
+        ell, r = self.rank, self.n_requested
+        if self.method == "all" or (self.method == "bss" and ell == r == 1):
+            return 0.0
+        if self.method == "bss":
+            return float(2.0 * np.sqrt(ell / r) + ell / r)
+        if self.failure_probability is None:
+            return None
+        return leverage_bound(ell, r, self.method == "poisson", self.failure_probability)
+
+    @property
+    def margin_ratio(self) -> float | None:
+        """Published lower bound on the share of the squared margin that is kept."""
+        eps = self.distortion
+        return 1.0 - eps / (1.0 - eps) if self._whole and eps < 0.5 else None
+
+    @property
+    def margin_floor(self) -> float | None:
+        """Share of the squared hard margin that is kept at least."""
+        return self.eigenvalues[0] if self._whole and not self.lost else None
+
+    @property
+    def radius_ratio(self) -> float | None:
+        """Factor by which the squared radius of the smallest enclosing ball grows at most."""
+        return 1.0 + self.distortion if self._whole else None
+
+    @property
+    def radius_margin_ratio(self) -> float | None:
+        """Factor by which squared radius over squared margin grows at most."""
+        floor = self.margin_floor
+        return None if floor is None else self.eigenvalues[1] / floor
+
+    @property
+    def risk_ratio(self) -> float | None:
+        """Factor by which the ridge risk grows at most, in the worst case over signals and on average."""
+        return (1.0 - self.distortion) ** -2 if self._whole and self.distortion < 1.0 else None
+
+    def fixed_signal_risk_ratio(self, alpha: float = 0.0) -> float | None:
+        """Factor by which the ridge risk grows at most for any one signal.
+
+        Parameters
+        ----------
+        alpha : float, >= 0
+            The ridge penalty (scikit-learn's); 0 covers all penalties.
+        """
+        if self.risk_ratio is None:
+            return None
+        top, bottom = self.singular_values
+        relative = alpha / top / top
+        c = (1.0 + relative) / ((bottom / top) ** 2 + relative)
+        kantorovich = self.risk_ratio * (c + 1.0) ** 2 / (4.0 * c)
+        growth = self.distortion * np.sqrt(c) / (1.0 - self.distortion)  # tends to 0 with the distortion
+        return float(min(kantorovich, (1.0 + growth) ** 2))
+
+    @property
+    def statement(self) -> str:
+        """The certificate in words."""
+        return "\n".join(sentences(self))
+
+    @property
+    def ambiguous(self) -> bool:
+        """Whether the cut after the leading dimensions passes through (nearly) equal singular values."""
+        top, bottom = self.singular_values
+        return bottom - self.following <= 1e-6 * top
+
+    @property
+    def lost(self) -> bool:
+        """Whether a direction of V was lost, whatever factor all columns are multiplied by."""
+        low, high = self.eigenvalues
+        return len(self.indices) < self.rank or low <= _LOST * high
+
+    @property
+    def _whole(self) -> bool:
+        """Whether V spans the whole row space of the data, so that claims about models follow."""
+        return self.sketch is None and self.rank == self.numerical_rank and not self.unseen
+
+    def verify(self, X: object, *, tol: float = 1e-8) -> "Verification":
+        """Recompute from the data by another route: Householder QR, then Lanczos on the operator.
+
+        Checked is all that claims are derived from: eigenvalues, ranks, singular values, shares, and the bound that
+        `method` and `n_requested` imply. Not checked are `measured` and `failure_probability`; and where columns are
+        found by name `indices` are not looked at, elsewhere `names` are not.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+            The data that the selection was made on. Of a frame, kept columns are found by their names, if the
+            certificate has them; then the order of columns does not matter.
+        tol : float
+            Largest accepted difference, relative to the larger of 1 and the distortion; rounding in
+            ill-conditioned data is allowed for on top, up to 1e-4. What was allowed is the result's `tolerance`.
+        """
+        rows = as_rows(X)
+        if rows.shape[1] != self.n_features:
+            raise ValueError(
+                f"This certificate is about data with {self.n_features} columns; X has "
+                f"{rows.shape[1]}. Pass the data that the selector was fitted on."
+            )
+        if self.rows is not None:
+            rows = rows.subset(self.rows)
+        if self.sketch is not None:
+            rows = self.sketch.apply(rows)
+        return check(rows, replace(self, indices=self._positions(X)), tol)
+
+    def _positions(self, X: object) -> Index:
+        """Where the kept columns are in X: by name if both have names, as they were otherwise."""
+        columns = getattr(X, "columns", None)
+        if self.names is None or columns is None:
+            return self.indices
+        if len(self.names) != len(self.weights):
+            raise ValueError(
+                f"This certificate has {len(self.names)} names and {len(self.weights)} weights: it was changed."
+            )
+        position = {str(name): i for i, name in enumerate(columns)}
+        absent = [name for name in self.names if name not in position]
+        if absent:
+            raise ValueError(
+                f"X lacks {len(absent)} of the {len(self.names)} columns that this certificate keeps, among them "
+                f"{absent[:3]}. Pass the data that the selector was fitted on."
+            )
+        return np.array([position[name] for name in self.names], dtype=np.intp)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields, what is derived from them and the statement as plain values, ready for JSON."""
+        stored = {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
+        return stored | {name: _plain(getattr(self, name)) for name in _DERIVED}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "Certificate":
+        """The inverse of `to_dict`; what is derived is derived again."""
+        later = {"names": None, "resolution": 0.0, "unseen": 0}  # certificates of earlier versions lack these
+        v = {f.name: values[f.name] for f in fields(cls) if f.name not in later or f.name in values}
+        v["names"] = None if values.get("names") is None else tuple(values["names"])
+        v["indices"] = np.asarray(v["indices"], dtype=np.intp)
+        v["weights"] = np.asarray(v["weights"], dtype=np.float64)
+        v["eigenvalues"] = tuple(v["eigenvalues"])
+        v["singular_values"] = tuple(v["singular_values"])
+        v["rows"] = None if v["rows"] is None else np.asarray(v["rows"], dtype=np.intp)
+        v["sketch"] = None if v["sketch"] is None else Sketch(**v["sketch"])
+        return cls(**v)
+
+    def __repr__(self) -> str:
+        floor = "none" if self.margin_floor is None else f"{self.margin_floor:.4g}"
+        return (
+            f"Certificate(kind={self.kind!r}, features={len(self.indices)} of {self.n_features}, "
+            f"rank={self.rank}, distortion={self.distortion:.4g}, margin_floor={floor})"
+        )
+
+    def __str__(self) -> str:
+        return self.statement
+
+    def _repr_html_(self) -> str:
+        items = "".join(f"<li>{html.escape(line)}</li>" for line in sentences(self))
+        return f"<div><strong>Certificate ({self.kind})</strong><ul>{items}</ul></div>"
+
+
+_DERIVED = (
+    "kind",
+    "distortion",
+    "distortion_bound",
+    "margin_ratio",
+    "margin_floor",
+    "radius_ratio",
+    "radius_margin_ratio",
+    "risk_ratio",
+    "statement",
+)
+
+
+def certificate(
+    spec: Spectrum,
+    selection: Selection,
+    *,
+    method: Method,
+    n_requested: int,
+    failure_probability: float | None = None,
+    residual_ratio: float | None = None,
+    sketch: Sketch | None = None,
+) -> Certificate:
+    """Measure a selection against the spectrum that it should preserve."""
+    W = spec.V.take(selection.indices) * selection.weights[:, None]
+    with threads_for(spec.rank):
+        eigenvalues = extremes(np.asarray(np.linalg.eigvalsh(W.T @ W), dtype=np.float64))
+    return Certificate(
+        method=method,
+        eigenvalues=eigenvalues,
+        rank=spec.rank,
+        numerical_rank=spec.numerical_rank,
+        singular_values=(float(spec.sigma[0]), float(spec.sigma[-1])),
+        following=spec.following,
+        energy_kept=spec.energy,
+        residual_ratio=residual_ratio,
+        failure_probability=failure_probability,
+        indices=selection.indices,
+        weights=selection.weights,
+        n_requested=n_requested,
+        n_features=spec.V.shape[0],
+        rows=None,
+        sketch=sketch,
+        measured={},
+        resolution=spec.resolution,
+        unseen=spec.unseen,
+    )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, Sketch):
+        return {"size": int(value.size), "seed": int(value.seed)}
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, np.generic):
+        return value.item()
+    return list(value) if isinstance(value, tuple) else value

@@ -1,0 +1,1 @@
+"""Weights on the features inside a kernel, learned together with an SVM."""

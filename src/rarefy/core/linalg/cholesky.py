@@ -1,0 +1,33 @@
+"""Cholesky factors of matrices that rounding may have made indefinite."""
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg as sl
+
+from rarefy.core.linalg.rows import Array
+
+_LIFTS = 10.0 ** np.arange(-14.0, 1.0, 2.0)
+
+
+def lifted_cholesky(M: Array, what: str, *, plain_first: bool = True) -> Any:
+    """The factor, for `scipy.linalg.cho_solve`, of M with the least lift of its diagonal that makes it positive.
+
+    Parameters
+    ----------
+    M : (n, n) array
+        Positive semi-definite but for rounding.
+    what : str
+        Its name, for the error that is raised if no lift helps.
+    plain_first : bool
+        Whether to try without a lift.
+    """
+    largest = float(M.diagonal().max(initial=0.0)) or 1.0
+    for lift in (0.0, *_LIFTS) if plain_first else _LIFTS:
+        lifted = M.copy()
+        lifted.flat[:: len(M) + 1] += lift * largest
+        try:
+            return sl.cho_factor(lifted, overwrite_a=True, check_finite=False)
+        except (np.linalg.LinAlgError, ValueError):  # not positive, or not finite
+            continue
+    raise np.linalg.LinAlgError(f"{what} is far from positive semi-definite, or not finite")

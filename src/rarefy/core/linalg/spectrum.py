@@ -1,0 +1,222 @@
+r"""Singular values and right singular vectors of a wide or a tall matrix, through its Gram matrix.
+
+X     : (n, d) data, rows are points
+V     : (d, l) right singular vectors, one row a feature
+sigma : (l,) singular values, decreasing
+tau_i : squared norm of row i of V, the leverage score of feature i
+
+For d > n the n x n matrix X X^T is decomposed and V = X^T T with the small matrix T = U / sigma:
+V itself is d x l, as large as the data would be if it were dense, so it is never stored; its rows
+are made where they are needed. For n >= d, V comes directly from the d x d matrix X^T X.
+
+*Rank.* A singular value counts when it exceeds `max(n, d) * eps * sigma_max` (numpy's
+`matrix_rank` rule) with the eps of float64, also for float32 data: they are exact numbers too, and a
+direction that they have must not vanish from a certificate. The Gram matrix alone resolves only
+down to sqrt(eps): directions below that are decomposed once more from X^T U_small, which is
+accurate relative to its own size.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from numbers import Integral
+
+import numpy as np
+
+from rarefy.core.linalg.rows import Array, DenseRows, Index, Rows, streamed_gram, well_scaled
+from rarefy.core.linalg.threads import threads_for
+
+EPS = float(np.finfo(np.float64).eps)
+
+# A Gram matrix of data outside these bounds would overflow or lose its small entries.
+_GRAM_TRACE_RANGE = (1e-200, 1e200)
+
+# Share of the largest eigenvalue below which an eigenvalue of a Gram matrix has lost too many
+# digits (half of them are gone there) and is computed again from the data.
+_RESOLVED = 1e-9
+
+# T^T X X^T T may differ from I by this much before V is orthonormalised again.
+_ORTHONORMAL = 1e-12
+
+
+@dataclass(frozen=True)
+class RightVectors:
+    """V as a product: row i is `features[i] @ T` (`T is None`: `features` holds V itself)."""
+
+    features: Rows
+    T: Array | None
+    norms2: Array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(d, l)."""
+        return self.features.shape[0], (self.features if self.T is None else self.T).shape[1]
+
+    def take(self, index: Index) -> Array:
+        """Rows of V."""
+        return self.features.take(index, self.T)
+
+    def rotated(self, Q: Array) -> "RightVectors":
+        """V Q for an orthogonal l x l matrix Q."""
+        return replace(self, T=Q if self.T is None else self.T @ Q)
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """The leading part of a singular value decomposition, and what it leaves out."""
+
+    V: RightVectors
+    sigma: Array
+    numerical_rank: int
+    energy: float
+    """Share of the squared Frobenius norm that the kept singular values carry."""
+    following: float
+    """The largest singular value left out; 0 if none is."""
+    outside: tuple[Rows, Array | None]
+    """What V leaves of each feature, as coordinates: row i of the product of the two."""
+    resolution: float = 0.0
+    """Singular values up to this counted as zero; 0 if none could have been missed."""
+    unseen: int = 0
+    """Features that are not zero and still no longer than that: they are lost beside the others."""
+
+    @property
+    def rank(self) -> int:
+        """Number of singular values kept (l)."""
+        return len(self.sigma)
+
+
+def spectrum(X: Rows, keep: Callable[[Array], int] | None = None) -> Spectrum:
+    """Decompose X; keep all numerically non-zero singular values, or as many as `keep` says.
+
+    Parameters
+    ----------
+    X : Rows, of shape (n, d)
+        The data, points in rows.
+    keep : callable or None
+        How many singular vectors to keep, given all non-zero singular values.
+    """
+    n, d = X.shape
+    wide = d > n
+    A = X.T if wide else X
+    G = A.gram()
+    scale = 1.0
+    if not _GRAM_TRACE_RANGE[0] < np.trace(G) < _GRAM_TRACE_RANGE[1]:
+        A, scale = well_scaled(A)
+        G = A.gram()
+        if np.trace(G) == 0.0:
+            return _empty(d)
+
+    sigma, U = _singular_pairs(A, G, cutoff(n, d, 1.0))
+    numerical_rank = len(sigma)
+    kept = numerical_rank if keep is None else keep(sigma)
+    energy = min(1.0, float(np.sum(sigma[:kept] ** 2) / np.trace(G)))
+    V = _wide_vectors(A, sigma[:kept], U[:, :kept]) if wide else _tall_vectors(U[:, :kept])
+    outside = (A, U[:, kept:]) if wide else (DenseRows(U[:, kept:] * sigma[kept:]), None)
+    following = float(sigma[kept]) * scale if kept < numerical_rank else 0.0
+    floor = cutoff(n, d, sigma[0]) if numerical_rank < min(n, d) else 0.0
+    unseen = count_unseen(A.T if wide else A, floor) if floor else 0
+    return Spectrum(V, sigma[:kept] * scale, numerical_rank, energy, following, outside, floor * scale, unseen)
+
+
+def cutoff(n: int, d: int, largest: float) -> float:
+    """Singular values up to this count as zero."""
+    return max(n, d) * EPS * float(largest)
+
+
+def count_unseen(X: Rows, floor: float) -> int:
+    """How many columns are not zero and no longer than `floor`."""
+    count = 0
+    for _, block in X.T.blocks():  # one feature a row
+        largest = np.abs(block).max(axis=1, initial=0.0)
+        lengths = largest * np.linalg.norm(block / np.where(largest > 0.0, largest, 1.0)[:, None], axis=1)
+        count += int(np.sum((largest > 0.0) & (lengths <= floor)))
+    return count
+
+
+def leading(sigma: Array, rank: float | None) -> int:
+    """How many of the singular values `rank` means: a number, a share of their squared sum, or all."""
+    if rank is None:
+        return len(sigma)
+    if not isinstance(rank, Integral):
+        share = np.cumsum(sigma**2) / np.sum(sigma**2)
+        return min(int(np.searchsorted(share, float(rank) - EPS)) + 1, len(sigma))
+    return min(int(rank), len(sigma))
+
+
+def residual_norms2(spec: Spectrum) -> Array:
+    """Squared norm of what V leaves unexplained of each feature, relative to the largest of them."""
+    features, T = spec.outside
+    residual2 = np.zeros(features.shape[0])
+    for rows, block in features.blocks(T):
+        residual2[rows] = np.einsum("ij,ij->i", block, block)
+    largest = residual2.max(initial=0.0)
+    return residual2 / largest if largest > 0.0 else residual2
+
+
+def sketched(X: Rows, size: int, rng: np.random.Generator) -> Rows:
+    """G X for a `size` x n Gaussian matrix G with E[G^T G] = I."""
+    G = rng.standard_normal((size, X.shape[0])) / np.sqrt(size)
+    return DenseRows(X.sketch(G))
+
+
+def _singular_pairs(A: Rows, G: Array, tolerance: float) -> tuple[Array, Array]:
+    """Non-zero singular values of A with right vectors, from G = A^T A and passes over A.
+
+    Small eigenvalues of G have few digits or none. Their eigenvectors still span nearly the right
+    space; once what A maps onto the vectors already found is taken out of them, A restricted to that
+    space is decomposed in turn: its entries are small and its own Gram matrix resolves what the
+    first one could not.
+    """
+    k = len(G)
+    sigma, U = np.zeros(0), np.zeros((k, 0))
+    rest = np.eye(k)
+    floor = 0.0
+    while rest.shape[1]:
+        with threads_for(len(G)):
+            lam, Q = np.linalg.eigh(G)
+        lam, Q = np.maximum(lam[::-1], 0.0), rest @ Q[:, ::-1]
+        floor = floor or tolerance * float(np.sqrt(lam[0]))
+        resolved = (lam > _RESOLVED * lam[0]) & (np.sqrt(lam) > floor)
+        if not resolved.any():
+            break
+        sigma, U = np.append(sigma, np.sqrt(lam[resolved])), np.hstack([U, Q[:, resolved]])
+        rest = _cleaned(A, U, sigma, Q[:, ~resolved])
+        G = streamed_gram(A, rest)
+    # The vectors found later were cleaned of those found earlier; now the earlier ones give way.
+    orthonormal = np.linalg.qr(np.hstack([rest, U[:, ::-1]]))[0]
+    return sigma, orthonormal[:, rest.shape[1] :][:, ::-1]
+
+
+def _cleaned(A: Rows, U: Array, sigma: Array, rest: Array) -> Array:
+    """Remove from `rest` what A maps onto the singular vectors A U / sigma."""
+    found = U.shape[1]
+    if not rest.shape[1]:
+        return rest
+    overlap = streamed_gram(A, np.hstack([U / sigma, rest]))[:found, found:]
+    rest = rest - (U / sigma) @ overlap
+    return np.linalg.qr(rest)[0]
+
+
+def _wide_vectors(A: Rows, sigma: Array, U: Array) -> RightVectors:
+    """V = A T with T = U / sigma, made orthonormal where rounding in the Gram matrix shows."""
+    T = U / sigma
+    norms2 = np.empty(A.shape[0])
+    if EPS * (sigma[0] / sigma[-1]) ** 2 > _ORTHONORMAL:
+        for _ in range(3):
+            C = streamed_gram(A, T)
+            error = np.abs(C - np.eye(len(C))).max()
+            T = np.linalg.solve(np.linalg.cholesky(C), T.T).T
+            if error < 1e-3:  # Cholesky QR squares the error: what is left is rounding
+                break
+    for rows, P in A.blocks(T):
+        norms2[rows] = np.einsum("ij,ij->i", P, P)
+    return RightVectors(A, T, norms2)
+
+
+def _tall_vectors(V: Array) -> RightVectors:
+    V = np.ascontiguousarray(V)
+    return RightVectors(DenseRows(V), None, np.einsum("ij,ij->i", V, V))
+
+
+def _empty(d: int) -> Spectrum:
+    nothing = DenseRows(np.zeros((d, 0)))
+    return Spectrum(RightVectors(nothing, None, np.zeros(d)), np.zeros(0), 0, 1.0, 0.0, (nothing, None))

@@ -1,0 +1,1 @@
+"""Losses of single scores and of pairs of scores, with their derivatives."""

@@ -1,0 +1,1 @@
+"""Ranking with few kernel functions: objectives, bounds, thresholds and measures."""

@@ -1,0 +1,1 @@
+"""Optimisation methods; each knows its problem and none of its users."""

@@ -1,0 +1,203 @@
+r"""A trust region method that knows the Hessian by its products only.
+
+x : (n,) variables; at(x) gives value, gradient and products with the Hessian
+
+In every iteration the quadratic model is minimised within the region by conjugate gradients
+[Steihaug1983]: they stop early where the model is good enough, at the border of the region, or along a
+direction in which the model falls for ever. A preconditioner M (given by its inverse) changes the
+geometry: the region is ||step||_M <= radius.
+
+With lower bounds the variables that are pushed towards their bound are measured in units of the square root of their
+distance to it, and the model bends accordingly [ColemanLi1996]: near a bound steps become short, so that a variable
+approaches its bound without the others being held up, and none is stopped by a bound it need not touch.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+
+from rarefy.core.linalg.rows import Array
+
+Status = Literal["optimal", "iteration limit", "stalled"]
+
+
+class Point(Protocol):
+    """A function at one place."""
+
+    @property
+    def value(self) -> float:
+        """Value."""
+
+    @property
+    def gradient(self) -> Array:
+        """Gradient."""
+
+    def hessian_product(self, v: Array) -> Array:
+        """Hessian times v."""
+
+
+@dataclass(frozen=True)
+class Minimum:
+    """Where the method stopped; `decrement` is the decrease that the model still promised there."""
+
+    x: Array
+    value: float
+    gradient: Array
+    decrement: float
+    n_iter: int
+    n_products: int
+    status: Status
+
+
+def trust_region(
+    at: Callable[[Array], Point],
+    x: Array,
+    *,
+    lower: Array | None = None,
+    precondition: Callable[[Array], Array] | None = None,
+    radius: float = np.inf,
+    tol: float = 1e-8,
+    max_iter: int = 100,
+    max_products: int = 100,
+    callback: Callable[[int, float, float], None] | None = None,
+) -> Minimum:
+    """Minimise from x.
+
+    Parameters
+    ----------
+    at : callable
+        The function.
+    x : (n,) array
+        Where to start; with bounds, strictly inside.
+    lower : (n,) array or None
+        Lower bounds, -inf where there is none.
+    precondition : callable or None
+        The inverse of M times a vector.
+    radius : float
+        Of the first region; with bounds, in the units described above.
+    tol : float
+        Accepted promised decrease, relative to 1e-3 + |value|, of a model step that reached its own minimum.
+    max_iter : int
+        Iterations.
+    max_products : int
+        Products with the Hessian in one iteration.
+    callback : callable or None
+        Called with (iteration, value, promised decrease).
+    """
+    inverse = (lambda v: v) if precondition is None else precondition
+    here = at(x)
+    decrement, products, stalls = np.inf, 0, 0
+    for iteration in range(max_iter):
+        local = here if lower is None else _Bounded(here, x - lower)
+        step, model, size, done, used = _model_step(local, inverse, radius, max_products)
+        bend = 0.0
+        if isinstance(local, _Bounded):
+            step, model, bend, inside = local.inside(step, model)
+            done, used = done and inside, used + (not inside)
+        decrement, products = model, products + used
+        if callback is not None:
+            callback(iteration, here.value, model)
+        if not model > 0.0 or (done and model <= tol * (1e-3 + abs(here.value))):
+            return Minimum(x, here.value, here.gradient, max(model, 0.0), iteration, products, "optimal")
+        if model <= 1e-15 * (1e-3 + abs(here.value)) and size < radius:
+            # The products ran out, but what is left to gain no longer shows in the value.
+            return Minimum(x, here.value, here.gradient, model, iteration, products, "optimal")
+        there = at(x + step)
+        ratio = (here.value - there.value - bend) / model
+        if ratio < 0.25:
+            radius = 0.25 * size
+            stalls += 1
+        elif ratio > 0.75 and not done:
+            radius = max(radius, 2.0 * size)
+        if ratio > 1e-4:
+            x, here, stalls = x + step, there, 0
+        if stalls > 30:
+            # What is promised but not found is below the rounding of the value, or a kink is in the way.
+            lost = model <= max(tol, 1e-13) * (1e-3 + abs(here.value))
+            status: Status = "optimal" if lost else "stalled"
+            return Minimum(x, here.value, here.gradient, model, iteration + 1, products, status)
+    return Minimum(x, here.value, here.gradient, decrement, max_iter, products, "iteration limit")
+
+
+class _Bounded:
+    """The model where some variables have a bound below them: distances to it scale what pushes towards it."""
+
+    _STAY = 0.995
+    """Share of the way to its bound that a variable may go in one step."""
+
+    def __init__(self, here: Point, distance: Array) -> None:
+        pushed = np.isfinite(distance) & (here.gradient > 0.0)
+        self.here, self.distance = here, distance
+        self.unit = np.where(pushed, np.sqrt(np.where(pushed, distance, 1.0)), 1.0)
+        self.bend = np.where(pushed, here.gradient, 0.0)
+        self.value, self.gradient = here.value, self.unit * here.gradient
+
+    def hessian_product(self, v: Array) -> Array:
+        return self.unit * self.here.hessian_product(self.unit * v) + self.bend * v
+
+    def inside(self, scaled: Array, model: float) -> tuple[Array, float, float, bool]:
+        """A step within the bounds, the decrease of its model, the share of the bend in it, and whether it is as asked.
+
+        If that would leave the bounds, every variable is stopped before its own, or all are at the first, whichever
+        the model prefers.
+        """
+        step = self.unit * scaled
+        least = -self._STAY * self.distance
+        if np.all(step >= least):
+            return step, model, 0.5 * float(self.bend @ scaled**2), True
+        slope = -float(self.gradient @ scaled)
+        curvature = 2.0 * (slope - model)
+        share = float((least[step < least] / step[step < least]).min())
+        if curvature > 0.0:
+            share = min(share, slope / curvature)
+        short = share * slope - 0.5 * share**2 * curvature
+        # A distance can be lost to rounding; who is on the bound and pushed towards it stays.
+        stopped = np.divide(np.maximum(step, least), self.unit, out=np.zeros_like(step), where=self.unit > 0.0)
+        curved = self.hessian_product(stopped)
+        decrease = -float(self.gradient @ stopped) - 0.5 * float(stopped @ curved)
+        if short > decrease:
+            stopped, decrease = share * scaled, short
+        return self.unit * stopped, decrease, 0.5 * float(self.bend @ stopped**2), False
+
+
+def _model_step(
+    here: Point, inverse: Callable[[Array], Array], radius: float, max_products: int
+) -> tuple[Array, float, float, bool, int]:
+    """Step, decrease of the model, size of the step, whether the model's own minimum was reached, products."""
+    g = here.gradient
+    step, curved = np.zeros_like(g), np.zeros_like(g)
+    residual = -g
+    z = inverse(residual)
+    direction = z.copy()
+    norm2 = float(residual @ z)  # residual in the norm of the inverse preconditioner
+    goal = norm2 * min(0.1, np.sqrt(norm2) if norm2 < 1.0 else 0.1) ** 2
+    size2, along, ahead2 = 0.0, 0.0, norm2  # |step|^2, <step, direction>, |direction|^2, all in M's norm
+    done, used = norm2 == 0.0, 0
+    while not done and used < max_products:
+        product = here.hessian_product(direction)
+        used += 1
+        curvature = float(direction @ product)
+        length = norm2 / curvature if curvature > 0.0 else np.inf
+        far = size2 + 2.0 * length * along + length**2 * ahead2 if np.isfinite(length) else np.inf
+        if far >= radius**2 or not np.isfinite(length):
+            if not np.isfinite(radius):  # no region yet, and the model has no minimum: go as far as a gradient step
+                length = 1.0 / np.sqrt(ahead2)
+            else:
+                length = (-along + np.sqrt(along**2 + ahead2 * (radius**2 - size2))) / ahead2
+            step, curved = step + length * direction, curved + length * product
+            size2 = size2 + 2.0 * length * along + length**2 * ahead2
+            break
+        step, curved = step + length * direction, curved + length * product
+        residual = residual - length * product
+        z = inverse(residual)
+        following = float(residual @ z)
+        ratio = following / norm2
+        size2 = far
+        along = ratio * (along + length * ahead2)
+        ahead2 = following + ratio**2 * ahead2
+        direction, norm2 = z + ratio * direction, following
+        done = norm2 <= goal
+    decrease = -float(g @ step) - 0.5 * float(step @ curved)
+    return step, decrease, float(np.sqrt(max(size2, 0.0))), done, used

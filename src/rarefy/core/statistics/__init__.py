@@ -1,0 +1,1 @@
+"""Counting: information gain and the stability of a selection."""

@@ -1,0 +1,1 @@
+"""Support vector machines: with norms, with squared norms, and the geometry of hard margins."""

@@ -1,0 +1,319 @@
+r"""Support vector machines with a norm, not its square, as penalty; each is one linear program.
+
+F : (m, k) Rows [D, 1], coordinates of the points and a column of ones (and of zeros for the maximum norm)
+y : (m,) classes -1 and 1; p : (m,) weights of the points; f = D w + b
+
+    min  alpha ||w|| + sum_i p_i max(0, 1 - y_i f_i)
+    max  y^T beta     ||D^T beta||_* <= alpha,  e^T beta = 0,  0 <= y_i beta_i <= p_i
+
+The second line is what is solved [YajimaOhiMori2003]: boxed variables, one for each point, and one
+equation for each coordinate. The multipliers of the equations are -w and -b. For the 2-norm, where the
+dual is a cone program, alpha ||w|| is the least value of alpha (||w||^2 / t + t) / 2 over t > 0: a
+quadratic program for each t, and one number to find.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from rarefy.core.linalg.rows import Array, Index, Rows, edges
+from rarefy.core.solvers.box_lp import BoxLP, Status, box_lp
+
+Norm = Literal[1, 2, "inf"]
+
+
+@dataclass(frozen=True)
+class NormSVM:
+    """Weights (one row for each score), intercepts, value, gap to the dual value, and how it ended."""
+
+    w: Array
+    b: Array
+    objective: float
+    gap: float
+    n_iter: int
+    status: Status
+    program: BoxLP
+
+
+def extra_columns(norm: Norm) -> int:
+    """How many columns F has besides the coordinates; all are zero but the first, which is one."""
+    return 2 if norm == "inf" else 1
+
+
+def norm_svm(
+    F: Rows,
+    y: Array,
+    alpha: float,
+    p: Array,
+    *,
+    norm: Norm = 1,
+    start: BoxLP | None = None,
+    gram: Array | None = None,
+    tol: float = 1e-8,
+    max_iter: int = 200,
+    callback: Callable[[int, float], None] | None = None,
+) -> NormSVM:
+    """Solve the machine for two classes.
+
+    Parameters
+    ----------
+    F : Rows of shape (m, S + extra_columns(norm))
+        Coordinates, then ones (then zeros).
+    y : (m,) array of -1 and 1
+        The classes.
+    alpha : float, >= 0
+        Weight of the norm.
+    p : (m,) array, >= 0
+        Weights of the points.
+    norm : 1, 2 or "inf"
+        Which norm.
+    start, gram, tol, max_iter, callback
+        As in `box_lp`.
+    """
+    options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "callback": callback}
+    options["gram"] = F.gram() if gram is None else gram
+    if norm == 2 and alpha > 0.0:
+        return _two_norm(F, y, alpha, p, start, options)
+    S = F.shape[1] - extra_columns(norm)
+    few, cost, lower, upper, rhs = (_one_norm if norm != "inf" else _maximum_norm)(S, alpha)
+    found = box_lp(
+        F,
+        np.append(-y, cost),
+        np.append(np.minimum(y, 0.0) * p, lower),
+        np.append(np.maximum(y, 0.0) * p, upper),
+        few=few,
+        rhs=rhs,
+        start=start,
+        **options,
+    )
+    v = -found.y
+    if norm != "inf":
+        sparse = np.append(_without_noise(v[:S], found.x[len(y) :], alpha), v[S])
+        choices = (_at_the_vertex(F, y, p, sparse, found), sparse, v)
+        values = [_value(F, y, alpha, p, choice) for choice in choices]
+        # Exact zeros are worth more than a difference that is rounding.
+        v = next(
+            c for c, value in zip(choices, values, strict=True) if value <= min(values) + 0.1 * tol * (1.0 + value)
+        )
+    w, b = v[:S], v[S : S + 1]
+    objective = _value(F, y, alpha, p, v) if norm != "inf" else alpha * float(np.abs(w).max()) + _hinge(F, y, p, v)
+    return NormSVM(w[None], b, objective, objective + found.objective, found.n_iter, found.status, found)
+
+
+def _value(F: Rows, y: Array, alpha: float, p: Array, v: Array) -> float:
+    return alpha * float(np.abs(v[:-1]).sum()) + _hinge(F, y, p, v)
+
+
+def _at_the_vertex(F: Rows, y: Array, p: Array, v: Array, found: BoxLP) -> Array:
+    """Move the non-zero weights by the least step that puts the points strictly between bounds on the margin.
+
+    An interior point method comes as close to a vertex as its barrier lets it; the equations of the
+    vertex give the remaining digits.
+    """
+    beta = np.abs(found.x[: len(y)])
+    free = np.flatnonzero((beta > 1e-6 * p) & (beta < (1.0 - 1e-6) * p))
+    active = np.append(np.flatnonzero(v[:-1]), len(v) - 1)
+    if not 0 < len(free) <= 4 * len(v):
+        return v
+    system = F.take(free)[:, active]
+    step = np.linalg.lstsq(system, y[free] - system @ v[active], rcond=1e-12)[0]
+    moved = v.copy()
+    moved[active] += step
+    return moved
+
+
+def _hinge(F: Rows, y: Array, p: Array, v: Array) -> float:
+    return float(p @ np.maximum(0.0, 1.0 - y * (F @ v)))
+
+
+def _without_noise(w: Array, z: Array, alpha: float) -> Array:
+    """Exact zeros where the multiplier's bound |z| <= alpha is slack: by complementarity w is zero there."""
+    if alpha == 0.0:
+        return w
+    slack = 1.0 - np.abs(z) / alpha
+    return np.where(np.abs(w) <= slack * float(np.abs(w).max(initial=0.0)), 0.0, w)
+
+
+def _one_norm(S: int, alpha: float) -> tuple[Array, ...]:
+    """Variables z = D^T beta in [-alpha, alpha]: rows, costs, bounds and right-hand side."""
+    few = -np.eye(S, S + 1)
+    return few, np.zeros(S), np.full(S, -alpha), np.full(S, alpha), np.zeros(S + 1)
+
+
+def _maximum_norm(S: int, alpha: float) -> tuple[Array, ...]:
+    """Variables z+ - z- = D^T beta, both >= 0, with sum(z+ + z-) + slack = alpha: the last equation."""
+    few = np.zeros((2 * S + 1, S + 2))
+    few[:S, :S], few[S:-1, :S], few[:, S + 1] = -np.eye(S), np.eye(S), 1.0
+    return few, np.zeros(len(few)), np.zeros(len(few)), np.full(len(few), alpha), np.append(np.zeros(S + 1), alpha)
+
+
+def _two_norm(F: Rows, y: Array, alpha: float, p: Array, start: BoxLP | None, options: dict[str, Any]) -> NormSVM:
+    """Find the t with ||w(t)|| = t; at every t the gap to the cone program is known, and ends the search."""
+    S, m, tol = F.shape[1] - 1, len(y), options["tol"]
+    few, free = -np.eye(S, S + 1), np.full(S, np.inf)
+    search, n_iter = _FixedPoint(), 0
+    best: NormSVM | None = None
+    while best is None or (best.gap > tol * (1.0 + abs(best.objective)) and search.tried < 50):
+        t = search.t
+        found = box_lp(
+            F,
+            np.append(-y, np.zeros(S)),
+            np.append(np.minimum(y, 0.0) * p, -free),
+            np.append(np.maximum(y, 0.0) * p, free),
+            few=few,
+            curvature=np.append(np.zeros(m), np.full(S, t / alpha)),
+            start=start,
+            **(options | {"tol": 0.1 * tol}),
+        )
+        n_iter += found.n_iter
+        v, z = -found.y, float(np.linalg.norm(found.x[m:]))
+        size = float(np.linalg.norm(v[:S]))
+        objective = alpha * size + _hinge(F, y, p, v)
+        gap = objective - float(y @ found.x[:m]) * min(1.0, alpha / max(z, 1e-300))
+        if best is None or gap < best.gap:
+            best = NormSVM(v[None, :S], v[S:], objective, gap, n_iter, found.status, found)
+        search.see(size)
+    status: Status = "optimal" if best.gap <= tol * (1.0 + abs(best.objective)) else "stalled"
+    return replace(best, n_iter=n_iter, status=status)
+
+
+class _FixedPoint:
+    """Looks for t = size(t), where size grows with t but slower: secant steps in logarithms inside a bracket."""
+
+    def __init__(self) -> None:
+        self.t, self.tried = 1.0, 0
+        self._low, self._high = -np.inf, np.inf
+        self._last: tuple[float, float] | None = None
+
+    def see(self, size: float) -> None:
+        """Take note of size(t) and choose the next t."""
+        here, excess = np.log(self.t), np.log(max(size, 1e-12 * self.t)) - np.log(self.t)
+        self._low, self._high = (
+            (max(self._low, here), self._high) if excess > 0.0 else (self._low, min(self._high, here))
+        )
+        step = excess
+        if self._last is not None and self._last[1] != excess:
+            step = -excess * (here - self._last[0]) / (excess - self._last[1])
+        following = here + float(np.clip(step, -5.0, 5.0))
+        if not self._low < following < self._high:
+            bounded = np.isfinite(self._low) and np.isfinite(self._high)
+            following = 0.5 * (self._low + self._high) if bounded else here + float(np.clip(excess, -5.0, 5.0))
+        self._last, self.tried, self.t = (here, excess), self.tried + 1, float(np.exp(following))
+
+
+class ClassPairs:
+    """Rows of the direct machine for K classes: for a point of class a and another class b, (0, F_i, 0, -F_i, 0).
+
+    F : (m, k) Rows; point, own, other : (n,) for each row its point and its two classes
+    """
+
+    def __init__(
+        self, F: Rows, n_classes: int, point: Index, own: Index, other: Index, transposed: bool = False
+    ) -> None:
+        self._F, self._K = F, n_classes
+        self._point, self._own, self._other = point, own, other
+        self._transposed = transposed
+        size = (len(point), n_classes * F.shape[1])
+        self.shape = size[::-1] if transposed else size
+        self.dtype = F.dtype
+
+    @classmethod
+    def of(cls, F: Rows, labels: Index, n_classes: int) -> "ClassPairs":
+        """All pairs of a point and a class that is not its own."""
+        point = np.repeat(np.arange(len(labels)), n_classes - 1)
+        shift = np.tile(np.arange(1, n_classes), len(labels))
+        return cls(F, n_classes, point, labels[point], (labels[point] + shift) % n_classes)
+
+    @property
+    def T(self) -> "ClassPairs":
+        return ClassPairs(self._F, self._K, self._point, self._own, self._other, not self._transposed)
+
+    def __matmul__(self, v: Array) -> Array:
+        if v.ndim == 2:
+            return np.stack([self @ column for column in v.T], axis=1)
+        if not self._transposed:
+            scores = self._F @ v.reshape(self._K, -1).T
+            return scores[self._point, self._own] - scores[self._point, self._other]
+        spread = np.zeros((self._F.shape[0], self._K))
+        np.add.at(spread, (self._point, self._own), v)
+        np.subtract.at(spread, (self._point, self._other), v)
+        return np.asarray(self._F.T @ spread).T.ravel()
+
+    def gram(self, w: Array | None = None, *, rough: bool = False) -> Array:
+        k, w = self._F.shape[1], np.ones(len(self._point)) if w is None else w
+        G = np.zeros((self._K, k, self._K, k))
+        low, high = np.minimum(self._own, self._other), np.maximum(self._own, self._other)
+        for a in range(self._K):
+            for b in range(a + 1, self._K):
+                rows = np.flatnonzero((low == a) & (high == b))
+                part = self._F.subset(self._point[rows]).gram(w[rows], rough=rough)
+                G[a, :, a] += part
+                G[b, :, b] += part
+                G[a, :, b] -= part
+                G[b, :, a] -= part
+        return G.reshape(self._K * k, self._K * k)
+
+    def sketch(self, G: Array) -> Array:
+        return (self.T @ G.T).T
+
+    def take(self, index: Index, T: Array | None = None) -> Array:
+        index = np.arange(self.shape[0])[index]
+        if self._transposed:
+            dense = np.stack([self @ column for column in np.eye(self.shape[1])], axis=1)[index]
+        else:
+            points, k = self._F.take(self._point[index]), self._F.shape[1]
+            blocks = np.zeros((len(index), self._K, k))
+            blocks[np.arange(len(index)), self._own[index]] = points
+            blocks[np.arange(len(index)), self._other[index]] = -points
+            dense = blocks.reshape(len(index), -1)
+        return dense if T is None else dense @ T
+
+    def blocks(self, T: Array | None = None) -> Iterator[tuple[slice, Array]]:
+        for rows in edges(*self.shape):
+            yield rows, self.take(np.arange(rows.start, rows.stop), T)
+
+    def subset(self, index: Index) -> "ClassPairs":
+        return ClassPairs(self._F, self._K, self._point[index], self._own[index], self._other[index])
+
+    def scaled(self, factor: float) -> "ClassPairs":
+        return ClassPairs(self._F.scaled(factor), self._K, self._point, self._own, self._other, self._transposed)
+
+
+def direct_svm(
+    F: Rows,
+    labels: Index,
+    n_classes: int,
+    alpha: float,
+    p: Array,
+    *,
+    start: BoxLP | None = None,
+    tol: float = 1e-8,
+    max_iter: int = 200,
+    callback: Callable[[int, float], None] | None = None,
+) -> NormSVM:
+    """All classes in one linear program [WestonWatkins1998].
+
+    min  alpha sum_c ||w_c||_1 + sum_i p_i sum_{c != y_i} max(0, 1 - (f_{y_i}(x_i) - f_c(x_i)))
+    """
+    A, S = ClassPairs.of(F, labels, n_classes), F.shape[1] - 1
+    few: Array = -np.kron(np.eye(n_classes), np.eye(S, S + 1)).astype(np.float64)
+    n, bound = A.shape[0], np.full(len(few), alpha)
+    found = box_lp(
+        A,
+        np.append(-np.ones(n), np.zeros(len(few))),
+        np.append(np.zeros(n), -bound),
+        np.append(np.repeat(p, n_classes - 1), bound),
+        few=few,
+        start=start,
+        tol=tol,
+        max_iter=max_iter,
+        callback=callback,
+    )
+    W = -found.y.reshape(n_classes, S + 1)
+    w, b = W[:, :S], W[:, S] - W[:, S].mean()  # only differences of intercepts matter
+    w = _without_noise(w.ravel(), found.x[n:], alpha).reshape(w.shape)
+    margins = A @ np.column_stack([w, b]).ravel()
+    objective = float(alpha * np.abs(w).sum() + np.repeat(p, n_classes - 1) @ np.maximum(0.0, 1.0 - margins))
+    return NormSVM(w, b, objective, objective + found.objective, found.n_iter, found.status, found)

@@ -1,0 +1,186 @@
+r"""A kernel support vector machine with a smoothed hinge loss, by Newton's method in the primal.
+
+K : (n, n) kernel matrix; y : (n,) labels -1 and 1; beta : (n,) coefficients; b : offset
+
+    min over beta, b of  1/2 beta^T K beta + sum_i C_i l(y_i f_i),    f = K beta + b
+
+    l(t) = 0 for t >= 1,  (1 - t)^2 / (4 e) for 1 - 2e <= t < 1,  1 - e - t below
+
+At the optimum beta_i = -C_i y_i l'(y_i f_i): 0 for points beyond the margin, C_i y_i where the loss is linear. So once
+it is known which points lie on the curved piece, one linear system of their size gives the rest, and that is the Newton
+step [Chapelle2007]_. The function is piecewise quadratic and convex: with a line search finitely many steps are enough.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg as sl
+
+from rarefy.core.linalg.cholesky import lifted_cholesky
+from rarefy.core.linalg.rows import Array
+from rarefy.core.linalg.threads import threads_for
+
+
+def loss(t: Array, smoothing: float) -> tuple[Array, Array, Array]:
+    """The smoothed hinge at t, with two derivatives."""
+    short = 1.0 - t
+    curved = (short > 0.0) & (short <= 2.0 * smoothing)
+    linear = short > 2.0 * smoothing
+    value = np.where(linear, short - smoothing, np.where(curved, short**2 / (4.0 * smoothing), 0.0))
+    first = np.where(linear, -1.0, np.where(curved, -short / (2.0 * smoothing), 0.0))
+    return value, first, np.where(curved, 0.5 / smoothing, 0.0)
+
+
+@dataclass(frozen=True)
+class SmoothSVM:
+    """What was found; `excess` is how far the coefficients are from what the losses ask for, relative to the costs."""
+
+    beta: Array
+    b: float
+    objective: float
+    excess: float
+    n_iter: int
+
+
+def smooth_svm(
+    K: Array,
+    y: Array,
+    costs: Array,
+    *,
+    smoothing: float = 0.5,
+    start: tuple[Array, float] | None = None,
+    tol: float = 1e-10,
+    max_iter: int = 100,
+) -> SmoothSVM:
+    """Solve the problem.
+
+    Parameters
+    ----------
+    K : (n, n) array
+        Kernel matrix.
+    y : (n,) array
+        Labels, -1 or 1.
+    costs : (n,) array
+        Weights C_i > 0 of the losses.
+    smoothing : float
+        Half the length of the curved piece, e.
+    start : (beta, b) or None
+        Solution of a similar problem.
+    tol : float
+        Accepted `excess`.
+    max_iter : int
+        Newton steps.
+    """
+    n, largest = len(y), float(costs.max())
+    beta, b = (np.zeros(n), best_offset(np.zeros(n), y, costs, smoothing)) if start is None else start
+    scores = K @ beta
+    with threads_for(n):
+        for iteration in range(max_iter + 1):
+            value, first, _ = loss(y * (scores + b), smoothing)
+            objective = 0.5 * float(beta @ scores) + float(costs @ value)
+            # Where beta differs from what the losses ask for, and how unbalanced those are.
+            wanted = -costs * y * first
+            excess = max(float(np.abs(wanted - beta).max()), abs(float(wanted.sum())) / n) / largest
+            if excess <= tol or iteration == max_iter:
+                break
+            beta, b, scores, moved = _newton(K, y, costs, smoothing, beta, b, scores)
+            if not moved:
+                break
+    return SmoothSVM(beta, b, objective, excess, iteration)
+
+
+def _newton(
+    K: Array, y: Array, costs: Array, smoothing: float, beta: Array, b: float, scores: Array
+) -> tuple[Array, float, Array, bool]:
+    """One Newton step with a line search; whether anything was gained."""
+    short = 1.0 - y * (scores + b)
+    curved = np.flatnonzero((short > 0.0) & (short <= 2.0 * smoothing))
+    linear = short > 2.0 * smoothing
+    target = np.where(linear, costs * y, 0.0)
+    if len(curved):
+        system = CurvedSystem(K[np.ix_(curved, curved)], costs[curved], smoothing)
+        target[curved], ahead = system.solve(y[curved] - K[curved] @ target, -float(target.sum()))
+    elif abs(float(target.sum())) > 1e-12 * float(costs.sum()):
+        # Nothing bends in b: it goes first, alone, to where the losses balance.
+        target, ahead = beta, best_offset(scores, y, costs, smoothing)
+    else:
+        ahead = best_offset(K @ target, y, costs, smoothing)
+    change, shift = target - beta, ahead - b
+    changed = K @ change
+    slope, curvature = float(beta @ changed), float(change @ changed)
+    along = _Along(1.0 - y * (scores + b), y * (changed + shift), costs, smoothing, slope, curvature)
+    nothing = 1e-12 * float(costs.sum())
+    length = 1.0 if along.slope(1.0) <= nothing else along.last_below(0.0, 0.0, 1.0)
+    return beta + length * change, b + length * shift, scores + length * changed, length > 0.0
+
+
+class CurvedSystem:
+    """The points on the curved piece of the loss: what their coefficients are when all else is given.
+
+    (K + 2e / C) x + shift = right, with the sum of x given; K, their own matrix, is overwritten.
+    """
+
+    def __init__(self, K: Array, costs: Array, smoothing: float) -> None:
+        K.flat[:: len(K) + 1] += 2.0 * smoothing / costs
+        self._factor = lifted_cholesky(K, "a kernel matrix")
+        self._ones = self._solve(np.ones(len(K)))
+
+    def _solve(self, right: Array) -> Array:
+        return np.asarray(sl.cho_solve(self._factor, right, check_finite=False))
+
+    def solve(self, right: Array, total: float = 0.0) -> tuple[Array, float]:
+        """x and the shift."""
+        answer = self._solve(right)
+        shift = float((answer.sum() - total) / self._ones.sum())
+        return answer - shift * self._ones, shift
+
+
+@dataclass(frozen=True)
+class _Along:
+    """The derivative of losses and a quadratic function along a line: piecewise linear and never decreasing.
+
+    At s, point i falls short of the margin by `short_i - s rate_i`; the quadratic function has the slope
+    `linear + s square`.
+    """
+
+    short: Array
+    rate: Array
+    costs: Array
+    smoothing: float
+    linear: float = 0.0
+    square: float = 0.0
+
+    def slope(self, s: float) -> float:
+        share = np.clip((self.short - s * self.rate) / (2.0 * self.smoothing), 0.0, 1.0)
+        return self.linear + s * self.square - float((self.costs * self.rate) @ share)
+
+    def last_below(self, level: float, begin: float, end: float) -> float:
+        """The last s between the two at which the slope is at most `level`.
+
+        Where a point comes onto its curved piece the slope bends up, where it leaves it the slope bends back: sorted,
+        these places give the slope at all of them in one pass.
+        """
+        moving = self.rate != 0.0
+        rate, short = self.rate[moving], self.short[moving]
+        ends = np.stack([short, short - 2.0 * self.smoothing]) / rate
+        enter, leave = ends.min(axis=0), ends.max(axis=0)
+        bend = self.costs[moving] * rate**2 / (2.0 * self.smoothing)
+        at, change = np.concatenate([enter, leave]), np.concatenate([bend, -bend])
+        inside = np.flatnonzero((at > begin) & (at < end))
+        inside = inside[np.argsort(at[inside])]
+        at = np.concatenate([[begin], at[inside], [end]])
+        first = self.square + float(bend @ ((enter <= begin) & (leave > begin)))
+        bends = first + np.concatenate([[0.0], np.cumsum(change[inside])])
+        slopes = self.slope(begin) + np.concatenate([[0.0], np.cumsum(bends * np.diff(at))])
+        above = np.flatnonzero(slopes > level)
+        if not len(above):
+            return end
+        k = int(above[0]) - 1
+        return begin if k < 0 else float(min(at[k] + (level - slopes[k]) / bends[k], at[k + 1]))
+
+
+def best_offset(scores: Array, y: Array, costs: Array, smoothing: float) -> float:
+    """The b with the least sum of losses; the middle where there are many."""
+    reach = float(np.abs(scores).max(initial=0.0)) + 1.0 + 2.0 * smoothing
+    along, tilt = _Along(1.0 - y * scores, y, costs, smoothing), 1e-9 * float(costs.sum())
+    return 0.5 * (along.last_below(-tilt, -reach, reach) + along.last_below(tilt, -reach, reach))
