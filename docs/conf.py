@@ -1,8 +1,12 @@
 """Sphinx configuration: `make docs` builds with warnings as errors."""
 
 import re
+import sys
+from pathlib import Path
 
 import rarefy
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 project = "rarefy"
 author = "The rarefy developers"
@@ -12,16 +16,19 @@ version = release = rarefy.__version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
+    "mathml",
     "numpydoc",
     "sphinxcontrib.bibtex",
 ]
-exclude_patterns = ["_build", "_templates"]
+exclude_patterns = ["_build", "_ext", "_static", "_templates"]
+html_static_path = ["_static"]
+html_css_files = ["formulas.css"]
 templates_path = ["_templates"]
 default_role = "code"  # docstrings put names between single backticks
 
 html_theme = "furo"
 html_title = f"rarefy {release}"
+html_math_renderer = "mathml"  # formulas are part of the page: no script, no network
 
 autosummary_generate = True
 autodoc_typehints = "none"  # types are in the docstrings
