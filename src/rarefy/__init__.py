@@ -1,20 +1,68 @@
-"""rarefy keeps few features and says what it kept."""
+"""rarefy keeps few features and says what it kept.
 
-from rarefy.certificates._certificate import Certificate
-from rarefy.certificates._certify import certify
-from rarefy.core.certificates.ridge import prediction_difference_bound, ridge_risk
-from rarefy.core.svm.hulls import hard_margin2, minimum_enclosing_ball
-from rarefy.selection._stability import StabilityReport, selection_stability
+Sub-packages and public names are loaded when they are first used, so that `import rarefy` is fast.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from rarefy.config import config_context, get_config, set_config
+
+if TYPE_CHECKING:
+    from rarefy import certificates, datasets, exceptions, kernel, metrics, ranking, selection
+    from rarefy.certificates import (
+        Certificate,
+        certify,
+        hard_margin2,
+        minimum_enclosing_ball,
+        prediction_difference_bound,
+        ridge_risk,
+    )
+    from rarefy.selection import StabilityReport, selection_stability
 
 __version__ = "0.1.0"
+
+_SUBPACKAGES = ("certificates", "datasets", "exceptions", "kernel", "metrics", "ranking", "selection")
+_HOME = {
+    "Certificate": "certificates",
+    "StabilityReport": "selection",
+    "certify": "certificates",
+    "hard_margin2": "certificates",
+    "minimum_enclosing_ball": "certificates",
+    "prediction_difference_bound": "certificates",
+    "ridge_risk": "certificates",
+    "selection_stability": "selection",
+}
 
 __all__ = [
     "Certificate",
     "StabilityReport",
+    "certificates",
     "certify",
+    "config_context",
+    "datasets",
+    "exceptions",
+    "get_config",
     "hard_margin2",
+    "kernel",
+    "metrics",
     "minimum_enclosing_ball",
     "prediction_difference_bound",
+    "ranking",
     "ridge_risk",
+    "selection",
     "selection_stability",
+    "set_config",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SUBPACKAGES:
+        return import_module(f"rarefy.{name}")
+    if name in _HOME:
+        return getattr(import_module(f"rarefy.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'rarefy' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,16 +1,18 @@
-"""A one-line progress display on standard error, for work that takes more than a moment."""
+"""A one-line progress display on standard error, for work that takes more than a moment; see `rarefy.set_config`."""
 
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from rarefy.config import current_config
+
 _INTERVAL = 0.1
 
 
-def progress_bar(label: str, verbose: int) -> Callable[[int, int], None] | None:
-    """A function of (done, total) that draws a bar; None when `verbose` is 0."""
-    if not verbose:
+def progress_bar(label: str) -> Callable[[int, int], None] | None:
+    """A function of (done, total) that draws a bar; None when progress is not wanted."""
+    if not current_config().progress:
         return None
     start = time.monotonic()
     last = start - _INTERVAL
@@ -32,9 +34,9 @@ def progress_bar(label: str, verbose: int) -> Callable[[int, int], None] | None:
 
 
 @contextmanager
-def progress_line(verbose: int) -> Iterator[Callable[[str], None] | None]:
-    """For work of unknown length: a function that shows a text in place of the one before; None when not `verbose`."""
-    if not verbose:
+def progress_line() -> Iterator[Callable[[str], None] | None]:
+    """For work of unknown length: a function that shows a text in place of the one before; None when not wanted."""
+    if not current_config().progress:
         yield None
         return
     last, width, latest = 0.0, 0, ""

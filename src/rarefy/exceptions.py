@@ -10,7 +10,8 @@ Every error is also one of Python's own, so `except ValueError` keeps working::
         └── MissingExtraError (ImportError)     an optional dependency is not installed
     UserWarning
     └── RarefyWarning
-        └── TruncatedRankWarning                fewer dimensions are preserved than the data have
+        ├── TruncatedRankWarning                fewer dimensions are preserved than the data have
+        └── FewerFeaturesWarning                fewer features are kept than were asked for
 """
 
 
@@ -40,3 +41,7 @@ class RarefyWarning(UserWarning):
 
 class TruncatedRankWarning(RarefyWarning):
     """Fewer dimensions are preserved than the data have."""
+
+
+class FewerFeaturesWarning(RarefyWarning):
+    """Fewer features are kept than were asked for."""

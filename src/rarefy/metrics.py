@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
-from rarefy.core.losses.pairs import ranked_share
+from rarefy.core.ranking.mauc import ranked_share
 from rarefy.exceptions import DegenerateDataError
 
 

@@ -1,113 +1,97 @@
-"""Kernel values of many points with few: kept in memory, on disk, or computed again whenever they are needed."""
+"""Kernel values of many samples with few: kept in memory, on disk, or computed again whenever they are needed."""
 
 import shutil
 import tempfile
 import weakref
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rarefy.core.linalg.rows import DenseRows, edges
+from rarefy.config import current_config
+from rarefy.core.linalg.rows import Array, DenseRows, Index, Rows, TransposedRows, edges
+
+Block = Callable[[Any], Any]
+"""Gives the rows of a slice or of an array of numbers, dense."""
 
 
 class KernelRows:
-    """Rows that are computed block by block on demand; `block(slice)` gives dense rows."""
+    """Rows that are computed block by block on demand; `block(rows)` gives dense rows."""
 
-    def __init__(self, shape, block, factor=1.0):
-        self.shape, self.dtype = shape, np.dtype(np.float64)
+    def __init__(self, shape: tuple[int, int], block: Block, factor: float = 1.0) -> None:
+        self.shape = shape
         self._block, self._factor = block, factor
 
     @property
-    def T(self):
-        """The transposed matrix, computed on demand as well."""
-        return _Transposed(self)
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(np.float64)
 
-    def __matmul__(self, v):
+    @property
+    def T(self) -> TransposedRows:
+        return TransposedRows(self)
+
+    def __matmul__(self, v: Array) -> Array:
         product = np.empty((self.shape[0], *v.shape[1:]))
         for rows, block in self.blocks():
             product[rows] = block @ v
         return product
 
-    def gram(self, w=None, *, rough=False):
-        """Weighted Gram matrix, in one pass."""
+    def transposed_product(self, u: Array) -> Array:
+        total = np.zeros((self.shape[1], *u.shape[1:]))
+        for rows, block in self.blocks():
+            total += block.T @ u[rows]
+        return total
+
+    def gram(self, w: Array | None = None, *, rough: bool = False) -> Array:
         G = np.zeros((self.shape[1], self.shape[1]))
         for rows, block in self.blocks():
             G += block.T @ (block if w is None else block * w[rows, None])
         return G
 
-    def sketch(self, G):
-        """G A, in one pass."""
+    def sketch(self, G: Array) -> Array:
         total = np.zeros((len(G), self.shape[1]))
         for rows, block in self.blocks():
             total += G[:, rows] @ block
         return total
 
-    def take(self, index, T=None):
-        """Some rows, as a dense block."""
+    def take(self, index: Index | slice, T: Array | None = None) -> Array:
         dense = self._factor * np.asarray(self._block(index), dtype=np.float64)
         return dense if T is None else dense @ T
 
-    def blocks(self, T=None):
-        """All rows in order."""
+    def blocks(self, T: Array | None = None) -> Iterator[tuple[slice, Array]]:
         for rows in edges(*self.shape):
             yield rows, self.take(rows, T)
 
-    def subset(self, index):
-        """Some rows, still computed on demand."""
+    def subset(self, index: Index) -> "KernelRows":
         index = np.arange(self.shape[0])[index]
         return KernelRows((len(index), self.shape[1]), lambda rows: self._block(index[rows]), self._factor)
 
-    def scaled(self, factor):
-        """The matrix times a number."""
+    def scaled(self, factor: float) -> "KernelRows":
         return KernelRows(self.shape, self._block, self._factor * factor)
 
 
-class _Transposed(DenseRows):
-    """The transpose of rows on demand: products stream, everything else is made dense (the matrix is small then)."""
-
-    def __init__(self, rows):
-        self._rows, self.shape = rows, rows.shape[::-1]
-
-    @property
-    def dtype(self):
-        return self._rows.dtype
-
-    @property
-    def T(self):
-        return self._rows
-
-    @property
-    def _A(self):
-        return self._rows.take(slice(None)).T
-
-    def __matmul__(self, u):
-        total = np.zeros((self.shape[0], *u.shape[1:]))
-        for rows, block in self._rows.blocks():
-            total += block.T @ u[rows]
-        return total
-
-
-def kernel_rows(shape, block, *, budget, overflow):
+def kernel_rows(shape: tuple[int, int], block: Block) -> tuple[Rows, str]:
     """Kernel values as Rows, and a word for where they are.
 
-    In float64 if that fits the budget (bytes), else in float32 if that does; else computed again at every
-    product ("recompute") or written to a temporary file ("disk", float32).
+    In float64 if that fits the memory budget, else in float32 if that does; else computed again at every product
+    ("recompute") or written to a temporary file ("disk", float32). See `rarefy.set_config`.
     """
+    settings = current_config()
     entries, lazy = shape[0] * shape[1], KernelRows(shape, block)
-    if 8 * entries <= budget or 4 * entries <= budget:
-        dtype = np.float64 if 8 * entries <= budget else np.float32
-        A = np.empty(shape, dtype=dtype)
-        _fill(A, lazy)
-        return DenseRows(A), np.dtype(dtype).name
-    if overflow == "recompute":
+    if 4 * entries <= settings.memory_budget:
+        A: NDArray[Any] = np.empty(shape, dtype=np.float64 if 8 * entries <= settings.memory_budget else np.float32)
+        return DenseRows(_filled(A, lazy)), A.dtype.name
+    if settings.overflow == "recompute":
         return lazy, "recomputed"
-    folder = tempfile.mkdtemp(prefix="rarefy-")
+    folder = tempfile.mkdtemp(prefix="rarefy-", dir=settings.scratch_folder)
     A = np.memmap(Path(folder) / "kernel", dtype=np.float32, mode="w+", shape=shape)
     weakref.finalize(A, shutil.rmtree, folder, ignore_errors=True)  # the file lives as long as the array
-    _fill(A, lazy)
-    return DenseRows(A), "on disk"
+    return DenseRows(_filled(A, lazy)), "on disk"
 
 
-def _fill(A, rows):
+def _filled(A: NDArray[Any], rows: Rows) -> NDArray[Any]:
     for part, block in rows.blocks():
         A[part] = block
+    return A

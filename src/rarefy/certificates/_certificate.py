@@ -28,37 +28,27 @@ A certificate stores the selection and what was measured. Everything claimed is 
 that a claim cannot be changed without changing what `verify` checks.
 """
 
-import html
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 import numpy as np
 
+from rarefy.certificates._columns import kept_names, positions_by_name
+from rarefy.certificates._html import certificate_html
 from rarefy.certificates._statement import sentences
-from rarefy.core.certificates.verify import Verification, check, extremes
-from rarefy.core.linalg.rows import Array, Index, Rows, as_rows
-from rarefy.core.linalg.spectrum import Spectrum, sketched
-from rarefy.core.linalg.threads import threads_for
+from rarefy.core.certificates.measurement import Measurement
+from rarefy.core.certificates.verify import Verification, verify
+from rarefy.core.linalg.rows import Array, Index, as_rows
+from rarefy.core.linalg.sketch import Sketch
 from rarefy.core.sparsify import Selection
 from rarefy.core.sparsify.leverage import distortion_bound as leverage_bound
+from rarefy.exceptions import ParameterError
 
 Kind = Literal["deterministic", "probabilistic", "estimate", "none"]
 Method = Literal["bss", "dual", "replacement", "poisson", "top", "all", "given"]
 
 _LOST = 1e-12
 """An eigenvalue of M below this share of the largest means that a direction of the row space was lost."""
-
-
-@dataclass(frozen=True)
-class Sketch:
-    """A Gaussian sketch that can be drawn again."""
-
-    size: int
-    seed: int
-
-    def apply(self, X: Rows) -> Rows:
-        """G X."""
-        return sketched(X, self.size, np.random.default_rng(self.seed))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,7 +76,7 @@ class Certificate:
         Dimensions of V, and of the row space of the data.
     singular_values : (float, float)
         The largest and the smallest of those that belong to V.
-    following : float
+    next_singular_value : float
         The largest singular value that does not belong to V; 0 if V spans everything.
     energy_kept : float
         Share of the data's squared norm inside V.
@@ -120,7 +110,7 @@ class Certificate:
     rank: int
     numerical_rank: int
     singular_values: tuple[float, float]
-    following: float
+    next_singular_value: float
     energy_kept: float
     residual_ratio: float | None
     failure_probability: float | None
@@ -194,8 +184,13 @@ class Certificate:
 
         Parameters
         ----------
-        alpha : float, >= 0
+        alpha : float, default=0.0
             The ridge penalty (scikit-learn's); 0 covers all penalties.
+
+        Returns
+        -------
+        ratio : float or None
+            The factor; None where nothing is claimed.
         """
         if self.risk_ratio is None:
             return None
@@ -215,7 +210,7 @@ class Certificate:
     def ambiguous(self) -> bool:
         """Whether the cut after the leading dimensions passes through (nearly) equal singular values."""
         top, bottom = self.singular_values
-        return bottom - self.following <= 1e-6 * top
+        return bottom - self.next_singular_value <= 1e-6 * top
 
     @property
     def lost(self) -> bool:
@@ -228,7 +223,7 @@ class Certificate:
         """Whether V spans the whole row space of the data, so that claims about models follow."""
         return self.sketch is None and self.rank == self.numerical_rank and not self.unseen
 
-    def verify(self, X: object, *, tol: float = 1e-8) -> "Verification":
+    def verify(self, X: Any, *, tol: float = 1e-8) -> Verification:
         """Recompute from the data by another route: Householder QR, then Lanczos on the operator.
 
         Checked is all that claims are derived from: eigenvalues, ranks, singular values, shares, and the bound that
@@ -237,16 +232,21 @@ class Certificate:
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n, d)
-            The data that the selection was made on. Of a frame, kept columns are found by their names, if the
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The data that the selection was made on. Of a data frame, kept columns are found by their names, if the
             certificate has them; then the order of columns does not matter.
-        tol : float
+        tol : float, default=1e-8
             Largest accepted difference, relative to the larger of 1 and the distortion; rounding in
             ill-conditioned data is allowed for on top, up to 1e-4. What was allowed is the result's `tolerance`.
+
+        Returns
+        -------
+        verification : Verification
+            True in a condition if the data agree with the certificate; with what was found and tolerated.
         """
         rows = as_rows(X)
         if rows.shape[1] != self.n_features:
-            raise ValueError(
+            raise ParameterError(
                 f"This certificate is about data with {self.n_features} columns; X has "
                 f"{rows.shape[1]}. Pass the data that the selector was fitted on."
             )
@@ -254,37 +254,45 @@ class Certificate:
             rows = rows.subset(self.rows)
         if self.sketch is not None:
             rows = self.sketch.apply(rows)
-        return check(rows, replace(self, indices=self._positions(X)), tol)
+        indices = positions_by_name(self.names, getattr(X, "columns", None), self.indices, len(self.weights))
+        bound = self.distortion_bound if self.failure_probability is None else None
+        return verify(rows, indices, self.weights, self.measurement, bound=bound, tol=tol)
 
-    def _positions(self, X: object) -> Index:
-        """Where the kept columns are in X: by name if both have names, as they were otherwise."""
-        columns = getattr(X, "columns", None)
-        if self.names is None or columns is None:
-            return self.indices
-        if len(self.names) != len(self.weights):
-            raise ValueError(
-                f"This certificate has {len(self.names)} names and {len(self.weights)} weights: it was changed."
-            )
-        position = {str(name): i for i, name in enumerate(columns)}
-        absent = [name for name in self.names if name not in position]
-        if absent:
-            raise ValueError(
-                f"X lacks {len(absent)} of the {len(self.names)} columns that this certificate keeps, among them "
-                f"{absent[:3]}. Pass the data that the selector was fitted on."
-            )
-        return np.array([position[name] for name in self.names], dtype=np.intp)
+    @property
+    def measurement(self) -> Measurement:
+        """What was measured, without the selection."""
+        return Measurement(**{f.name: getattr(self, f.name) for f in fields(Measurement)})
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields, what is derived from them and the statement as plain values, ready for JSON."""
+        """Return all fields, what is derived from them and the statement as plain values, ready for JSON.
+
+        Returns
+        -------
+        values : dict
+            By name.
+        """
         stored = {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
         return stored | {name: _plain(getattr(self, name)) for name in _DERIVED}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Certificate":
-        """The inverse of `to_dict`; what is derived is derived again."""
-        later = {"names": None, "resolution": 0.0, "unseen": 0}  # certificates of earlier versions lack these
-        v = {f.name: values[f.name] for f in fields(cls) if f.name not in later or f.name in values}
-        v["names"] = None if values.get("names") is None else tuple(values["names"])
+        """Make a certificate from plain values; what is derived is derived again.
+
+        Parameters
+        ----------
+        values : dict
+            What `to_dict` returned, as it is or read from JSON.
+
+        Returns
+        -------
+        certificate : Certificate
+            The certificate.
+        """
+        missing = [f.name for f in fields(cls) if f.name not in values]
+        if missing:
+            raise ParameterError(f"These values are no certificate: {', '.join(missing)} are missing.")
+        v = {f.name: values[f.name] for f in fields(cls)}
+        v["names"] = None if v["names"] is None else tuple(v["names"])
         v["indices"] = np.asarray(v["indices"], dtype=np.intp)
         v["weights"] = np.asarray(v["weights"], dtype=np.float64)
         v["eigenvalues"] = tuple(v["eigenvalues"])
@@ -304,8 +312,7 @@ class Certificate:
         return self.statement
 
     def _repr_html_(self) -> str:
-        items = "".join(f"<li>{html.escape(line)}</li>" for line in sentences(self))
-        return f"<div><strong>Certificate ({self.kind})</strong><ul>{items}</ul></div>"
+        return certificate_html(self.kind, sentences(self))
 
 
 _DERIVED = (
@@ -321,39 +328,30 @@ _DERIVED = (
 )
 
 
-def certificate(
-    spec: Spectrum,
+def make_certificate(
+    found: Measurement,
     selection: Selection,
     *,
     method: Method,
     n_requested: int,
+    n_features: int,
     failure_probability: float | None = None,
-    residual_ratio: float | None = None,
     sketch: Sketch | None = None,
+    columns: Any = None,
 ) -> Certificate:
-    """Measure a selection against the spectrum that it should preserve."""
-    W = spec.V.take(selection.indices) * selection.weights[:, None]
-    with threads_for(spec.rank):
-        eigenvalues = extremes(np.asarray(np.linalg.eigvalsh(W.T @ W), dtype=np.float64))
+    """A certificate of a selection that was measured; `columns` are the names of all columns, or None."""
     return Certificate(
+        **asdict(found),
         method=method,
-        eigenvalues=eigenvalues,
-        rank=spec.rank,
-        numerical_rank=spec.numerical_rank,
-        singular_values=(float(spec.sigma[0]), float(spec.sigma[-1])),
-        following=spec.following,
-        energy_kept=spec.energy,
-        residual_ratio=residual_ratio,
         failure_probability=failure_probability,
         indices=selection.indices,
         weights=selection.weights,
         n_requested=n_requested,
-        n_features=spec.V.shape[0],
+        n_features=n_features,
         rows=None,
         sketch=sketch,
         measured={},
-        resolution=spec.resolution,
-        unseen=spec.unseen,
+        names=kept_names(columns, selection.indices),
     )
 
 

@@ -1,23 +1,36 @@
 """Audit any subset of features, whoever chose it."""
 
 from dataclasses import replace
-from numbers import Integral
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
-from rarefy._parameters import draw_seed, optional_count, rank_or_share
-from rarefy.certificates._certificate import Sketch, certificate
-from rarefy.core.linalg.rows import as_rows
-from rarefy.core.linalg.spectrum import leading, spectrum
+from rarefy._fit import checked_arguments
+from rarefy._parameters import COUNT, SHARE, draw_seed
+from rarefy.certificates._certificate import Certificate, make_certificate
+from rarefy.certificates._columns import support_indices
+from rarefy.certificates._geometry import hard_margin2, minimum_enclosing_ball
+from rarefy.core.certificates.measure import measure
+from rarefy.core.linalg.rows import Array, Index, as_rows
+from rarefy.core.linalg.sketch import Sketch
+from rarefy.core.linalg.spectrum import decompose, resolve_rank
 from rarefy.core.sparsify import Selection
-from rarefy.core.svm.hulls import hard_margin2, minimum_enclosing_ball
 from rarefy.exceptions import DegenerateDataError, ParameterError
-from rarefy.selection._base import kept_names
 
 
-def certify(X, support, weights=None, y=None, *, rank=None, sketch_size=None, random_state=None):
+@checked_arguments({"rank": [COUNT, SHARE, None], "sketch_size": [COUNT, None], "random_state": ["random_state"]})
+def certify(
+    X: Any,
+    support: Any,
+    weights: Any = None,
+    y: Any = None,
+    *,
+    rank: float | None = None,
+    sketch_size: int | None = None,
+    random_state: Any = None,
+) -> Certificate:
     """Say what a subset of features is guaranteed to preserve.
 
     Parameters
@@ -54,25 +67,30 @@ def certify(X, support, weights=None, y=None, *, rank=None, sketch_size=None, ra
     >>> rarefy.certify(X, [0, 1, 2]).kind
     'none'
     """
-    rank_or_share("rank", rank, "certify")
-    optional_count("sketch_size", sketch_size, "certify")
     names = getattr(X, "columns", None)
     X = check_array(X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
-    indices = _indices(support, X.shape[1], names)
-    weights = _weights(weights, len(indices))
+    indices = support_indices(support, X.shape[1], names)
+    selection = Selection(indices, _weights(weights, len(indices)))
     rows, sketch = as_rows(X), None
     if sketch_size is not None and sketch_size < X.shape[0]:
         sketch = Sketch(sketch_size, draw_seed(random_state))
         rows = sketch.apply(rows)
-    spec = spectrum(rows, keep=lambda sigma: leading(sigma, rank))
-    if spec.rank == 0:
+    whole = decompose(rows)
+    if not whole.rank:
         raise DegenerateDataError("certify got data in which every entry is zero; check how X was read.")
-    found = certificate(spec, Selection(indices, weights), method="given", n_requested=len(indices), sketch=sketch)
-    found = replace(found, names=kept_names(names, indices))
-    return found if y is None else replace(found, measured=_measured(X, indices, weights, y))
+    found = make_certificate(
+        measure(whole.leading(resolve_rank(whole.sigma, rank)), selection),
+        selection,
+        method="given",
+        n_requested=len(indices),
+        n_features=X.shape[1],
+        sketch=sketch,
+        columns=names,
+    )
+    return found if y is None else replace(found, measured=_measured(X, indices, selection.weights, y))
 
 
-def _measured(X, indices, weights, y):
+def _measured(X: Any, indices: Index, weights: Array, y: Any) -> dict[str, float]:
     y = column_or_1d(y)
     check_consistent_length(X, y)
     if len(np.unique(y)) != 2:
@@ -91,55 +109,7 @@ def _measured(X, indices, weights, y):
     }
 
 
-def _indices(support, d, names):
-    support = np.asarray(support)
-    if support.ndim != 1:
-        raise ParameterError(f"support must be one-dimensional; got shape {support.shape}.")
-    if not len(support):
-        raise ParameterError("support is empty; name at least one feature.")
-    if support.dtype == bool:
-        if len(support) != d:
-            raise ParameterError(f"A mask of support must have {d} entries; got {len(support)}.")
-        if not support.any():
-            raise ParameterError("support is empty; name at least one feature.")
-        return np.flatnonzero(support)
-    support = _positions(_from_names(support, names) if support.dtype.kind in "UO" else _by_number(support, names), d)
-    if len(np.unique(support)) < len(support):
-        raise ParameterError("support names a feature twice; add up its squared weights instead.")
-    return support
-
-
-def _positions(support, d):
-    if support.dtype.kind not in "iu":
-        raise ParameterError(f"support must be a mask, indices or column names; got values of type {support.dtype}.")
-    support = support.astype(np.intp)
-    if len(support) and not -d <= support.min() <= support.max() < d:
-        raise ParameterError(f"Indices of support must lie in [0, {d}); got {support.min()} to {support.max()}.")
-    return np.where(support < 0, support + d, support)
-
-
-def _by_number(support, names):
-    """The numbers as they are, unless columns are named by numbers and not by 0, 1, 2 and so on."""
-    names = [] if names is None else list(names)
-    if any(isinstance(name, Integral) for name in names) and names != list(range(len(names))):
-        raise ParameterError(
-            "The columns of X are named by numbers that are not their positions, so indices in support could mean "
-            "either. Pass a mask, or X as an array."
-        )
-    return support
-
-
-def _from_names(support, names):
-    if names is None:
-        raise ParameterError("support holds names, but X has no column names. Pass a data frame or indices.")
-    position = {name: i for i, name in enumerate(names)}
-    unknown = [str(name) for name in support if name not in position]
-    if unknown:
-        raise ParameterError(f"support names columns that X does not have: {unknown[:5]}.")
-    return np.array([position[name] for name in support], dtype=np.intp)
-
-
-def _weights(weights, k):
+def _weights(weights: Any, k: int) -> Array:
     if weights is None:
         return np.ones(k)
     try:

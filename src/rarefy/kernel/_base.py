@@ -1,70 +1,75 @@
-"""What all estimators with a `kernel` share: which input they take."""
+"""What all estimators with a `kernel` share: which input they take, and which parameters the kernel has."""
+
+from numbers import Real
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator
-from sklearn.utils.sparsefuncs import mean_variance_axis
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import validate_data
 
-from rarefy._parameters import check_number
+from rarefy._parameters import POSITIVE, Number
+from rarefy.core.linalg.rows import Array
 from rarefy.exceptions import ParameterError
-from rarefy.kernel._kernels import takes_sparse
+from rarefy.kernel._kernels import NAMES, BoundKernel, bind_kernel, kernel_named
+
+KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
+    "kernel": [StrOptions(set(NAMES)), callable],
+    "gamma": [StrOptions({"scale", "auto", "mean_distance"}), POSITIVE, None],
+    "degree": [POSITIVE],
+    "coef0": [Number(Real, None, None, closed="neither")],
+    "kernel_params": [dict, None],
+}
 
 
 class KernelEstimator(BaseEstimator):
-    """Input as its kernel allows it: sparse or not, points or a square matrix of kernel values."""
+    """Input as its kernel allows it: sparse or not, samples or a square matrix of kernel values."""
 
-    @property
-    def _owner(self):
-        """The name that errors speak of."""
-        return type(self).__name__
+    kernel: Any
+    gamma: Any
+    degree: Any
+    coef0: Any
+    kernel_params: Any
 
-    def _seen(self, X, *y):
+    def _validate_training(self, X: Any, *y: Any) -> Any:
         """What `fit` gets: X, or X and y."""
         found = validate_data(self, X, *y, **self._accepted())
         X = found[0] if y else found
-        if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
+        if self._is_precomputed and X.shape[0] != X.shape[1]:
             raise ParameterError(
-                f"{self._owner} with kernel='precomputed' needs the square matrix of kernel values between all points; "
-                f"X has shape {X.shape}."
+                f"{type(self).__name__} with kernel='precomputed' needs the square matrix of kernel values between all "
+                f"samples; X has shape {X.shape}."
             )
         return found
 
-    def _new(self, X):
-        """Points after `fit`; with a precomputed kernel, their values with all points seen in it."""
+    def _validate_new(self, X: Any) -> Any:
+        """Samples after `fit`; with a precomputed kernel, their values with all samples seen in it."""
         return validate_data(self, X, reset=False, **self._accepted())
 
-    def _accepted(self):
-        return {"accept_sparse": "csr" if takes_sparse(self.kernel) else False, "dtype": (np.float64, np.float32)}
+    def _accepted(self) -> dict[str, Any]:
+        sparse = "csr" if kernel_named(self.kernel).takes_sparse else False
+        return {"accept_sparse": sparse, "dtype": (np.float64, np.float32)}
 
-    def _check_gamma(self):
-        if self.gamma is None or (isinstance(self.gamma, str) and self.gamma == "mean_distance"):
-            return
-        if isinstance(self.gamma, str):
-            raise ParameterError(
-                f"gamma of {self._owner} must be a number > 0, 'mean_distance' or None; got {self.gamma!r}."
-            )
-        check_number("gamma", self.gamma, self._owner, strictly=True)
+    @property
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
-    def _resolved_gamma(self, X, weights):
-        """1 over the mean squared distance of two points, which is twice the sum of the variances."""
-        if "gamma" in (self.kernel_params or {}):
-            return self.kernel_params["gamma"]
-        if not isinstance(self.gamma, str):
-            return self.gamma
-        if self.kernel == "precomputed":
-            return None
-        if sp.issparse(X):
-            variance = float(mean_variance_axis(X, axis=0, weights=weights.astype(X.dtype))[1].sum())
-        else:  # from centred values: squares of large values would lose the digits of small differences
-            centred = X - weights @ X / weights.sum()
-            variance = float(np.einsum("i,ij,ij->", weights, centred, centred) / weights.sum())
-        spread = 2.0 * variance
-        return 1.0 / spread if spread > 1e-300 else 1.0
+    def _bind_kernel(self, X: Any, weights: Array) -> BoundKernel:
+        """The kernel with its parameters settled for the training data."""
+        return bind_kernel(
+            self.kernel,
+            X,
+            weights,
+            gamma=self.gamma,
+            degree=self.degree,
+            coef0=self.coef0,
+            kernel_params=self.kernel_params,
+        )
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = takes_sparse(self.kernel)
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        tags.input_tags.positive_only = self.kernel in ("chi2", "additive_chi2", "spline")
+        known = callable(self.kernel) or self.kernel in NAMES
+        tags.input_tags.sparse = known and kernel_named(self.kernel).takes_sparse
+        tags.input_tags.pairwise = self._is_precomputed
+        tags.input_tags.positive_only = known and kernel_named(self.kernel).nonnegative_input
         return tags

@@ -1,17 +1,27 @@
-"""Kernels by name: scikit-learn's, and three that it does not have."""
+"""Kernels by name: scikit-learn's, and three that it does not have.
+
+To add a kernel, write its function here and add a `Kernel` to `KERNELS`: nothing else has to know of it.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import euclidean_distances, pairwise_kernels
+from sklearn.utils.sparsefuncs import mean_variance_axis
 
+from rarefy.core.linalg.rows import Array, Index
 from rarefy.exceptions import ParameterError
 
 _BLOCK_ENTRIES = 1 << 22
-"""Entries of the temporary arrays of one block of points."""
+"""Entries of the temporary arrays of one block of samples."""
 
 
-def _in_blocks(X, Y, coordinate, start, combine):
-    """Combine one matrix for each coordinate, without an array of all points by all points by all coordinates."""
+def _in_blocks(X: Any, Y: Any, coordinate: Any, start: float, combine: Any) -> Array:
+    """Combine one matrix for each coordinate, without an array of all samples by all samples by all coordinates."""
     X, Y = np.asarray(X, dtype=np.float64), np.asarray(Y, dtype=np.float64)
     K = np.full((len(X), len(Y)), start)
     step = max(1, _BLOCK_ENTRIES // max(1, len(Y)))
@@ -22,21 +32,21 @@ def _in_blocks(X, Y, coordinate, start, combine):
     return K
 
 
-def histogram_intersection_kernel(X, Y=None, power=1.0):
-    """Sum over coordinates of min(|u|^power, |v|^power), for counts and histograms.
+def histogram_intersection_kernel(X: Any, Y: Any = None, power: float = 1.0) -> Array:
+    """Compute sums over coordinates of min(|u|^power, |v|^power), for counts and histograms.
 
     Parameters
     ----------
-    X : array-like of shape (n, d)
-        Points.
-    Y : array-like of shape (m, d) or None
-        Other points; None means X.
-    power : float
+    X : array-like of shape (n_samples_X, n_features)
+        Samples.
+    Y : array-like of shape (n_samples_Y, n_features) or None, default=None
+        Other samples; None means X.
+    power : float, default=1.0
         Exponent of the absolute values.
 
     Returns
     -------
-    K : ndarray of shape (n, m)
+    K : ndarray of shape (n_samples_X, n_samples_Y)
         The kernel matrix, positive semi-definite for Y = X.
 
     Examples
@@ -50,21 +60,22 @@ def histogram_intersection_kernel(X, Y=None, power=1.0):
     return _in_blocks(X, Y, np.minimum, 0.0, np.add)
 
 
-def spline_kernel(X, Y=None):
-    """Linear splines with infinitely many knots, for coordinates >= 0; a product over the coordinates.
+def spline_kernel(X: Any, Y: Any = None) -> Array:
+    """Compute the kernel of linear splines with infinitely many knots, for coordinates >= 0.
 
-    The factor of one coordinate is 1 + uv + uv min(u, v) - (u + v)/2 min(u, v)^2 + min(u, v)^3 / 3.
+    It is a product over coordinates. The factor of one coordinate is
+    1 + uv + uv min(u, v) - (u + v)/2 min(u, v)^2 + min(u, v)^3 / 3.
 
     Parameters
     ----------
-    X : array-like of shape (n, d)
-        Points with coordinates >= 0.
-    Y : array-like of shape (m, d) or None
-        Other points; None means X.
+    X : array-like of shape (n_samples_X, n_features)
+        Samples with coordinates >= 0.
+    Y : array-like of shape (n_samples_Y, n_features) or None, default=None
+        Other samples; None means X.
 
     Returns
     -------
-    K : ndarray of shape (n, m)
+    K : ndarray of shape (n_samples_X, n_samples_Y)
         The kernel matrix, positive semi-definite for Y = X.
 
     Examples
@@ -75,35 +86,35 @@ def spline_kernel(X, Y=None):
     """
     X = np.asarray(X, dtype=np.float64)
     Y = X if Y is None else np.asarray(Y, dtype=np.float64)
-    for points in (X, Y):
-        if points.min(initial=0.0) < 0.0:
+    for samples in (X, Y):
+        if samples.min(initial=0.0) < 0.0:
             raise ParameterError(
-                f"spline_kernel is positive semi-definite for coordinates >= 0 only; got {points.min():.3g}. "
+                f"spline_kernel is positive semi-definite for coordinates >= 0 only; got {samples.min():.3g}. "
                 "Shift the features, for example with sklearn.preprocessing.MinMaxScaler."
             )
 
-    def factor(u, v):
+    def factor(u: Array, v: Array) -> Array:
         least = np.minimum(u, v)
         return 1.0 + u * v * (1.0 + least) - 0.5 * (u + v) * least**2 + least**3 / 3.0
 
     return _in_blocks(X, Y, factor, 1.0, np.multiply)
 
 
-def wave_kernel(X, Y=None, theta=1.0):
-    """sin(r / theta) / (r / theta) of the distance r; positive semi-definite in up to three dimensions.
+def wave_kernel(X: Any, Y: Any = None, theta: float = 1.0) -> Array:
+    """Compute sin(r / theta) / (r / theta) of distances r; positive semi-definite in up to three dimensions.
 
     Parameters
     ----------
-    X : {array-like, sparse matrix} of shape (n, d)
-        Points.
-    Y : {array-like, sparse matrix} of shape (m, d) or None
-        Other points; None means X.
-    theta : float
+    X : {array-like, sparse matrix} of shape (n_samples_X, n_features)
+        Samples.
+    Y : {array-like, sparse matrix} of shape (n_samples_Y, n_features) or None, default=None
+        Other samples; None means X.
+    theta : float, default=1.0
         Length scale.
 
     Returns
     -------
-    K : ndarray of shape (n, m)
+    K : ndarray of shape (n_samples_X, n_samples_Y)
         The kernel matrix.
 
     Examples
@@ -112,49 +123,157 @@ def wave_kernel(X, Y=None, theta=1.0):
     >>> wave_kernel([[0.0]], [[0.0], [1.0]]).round(4)
     array([[1.    , 0.8415]])
     """
-    return np.sinc(euclidean_distances(X, Y) / (np.pi * theta))
+    return np.asarray(np.sinc(euclidean_distances(X, Y) / (np.pi * theta)))
 
 
-_OURS = {
-    "histogram_intersection": histogram_intersection_kernel,
-    "spline": spline_kernel,
-    "wave": wave_kernel,
+@dataclass(frozen=True)
+class Kernel:
+    """What the library knows of a kernel function."""
+
+    function: Callable[..., Any]
+    """k(X, Y, **parameters); None as Y means X."""
+    takes_shape: bool = True
+    """Whether it is given `gamma`, `degree` and `coef0`, of which it takes what it knows."""
+    takes_sparse: bool = True
+    unit_diagonal: bool = False
+    """Whether k(x, x) = 1 for all x."""
+    nonnegative_input: bool = False
+    positive: Callable[[int, Mapping[str, Any]], bool | None] = lambda n_features, parameters: True
+    """Whether it is positive semi-definite, by number of features and parameters; None if only its matrix can tell."""
+
+
+def _from_sklearn(name: str, **known: Any) -> Kernel:
+    return Kernel(partial(pairwise_kernels, metric=name, filter_params=True), **known)
+
+
+def _polynomial_is_positive(n_features: int, parameters: Mapping[str, Any]) -> bool:
+    return bool(parameters["coef0"] >= 0.0 and float(parameters["degree"]).is_integer())
+
+
+_POLYNOMIAL = _from_sklearn("polynomial", positive=_polynomial_is_positive)
+KERNELS = {
+    "rbf": _from_sklearn("rbf", unit_diagonal=True),
+    "poly": _POLYNOMIAL,
+    "polynomial": _POLYNOMIAL,
+    "sigmoid": _from_sklearn("sigmoid", positive=lambda n_features, parameters: False),
+    "laplacian": _from_sklearn("laplacian", unit_diagonal=True),
+    "linear": _from_sklearn("linear"),
+    "cosine": _from_sklearn("cosine"),
+    "chi2": _from_sklearn("chi2", takes_sparse=False, unit_diagonal=True, nonnegative_input=True),
+    "additive_chi2": _from_sklearn(
+        "additive_chi2", takes_sparse=False, nonnegative_input=True, positive=lambda n_features, parameters: False
+    ),
+    "histogram_intersection": Kernel(histogram_intersection_kernel, takes_shape=False, takes_sparse=False),
+    "spline": Kernel(spline_kernel, takes_shape=False, takes_sparse=False, nonnegative_input=True),
+    "wave": Kernel(
+        wave_kernel,
+        takes_shape=False,
+        unit_diagonal=True,
+        positive=lambda n_features, parameters: n_features <= 3,
+    ),
 }
-_SKLEARN = ("rbf", "poly", "polynomial", "sigmoid", "laplacian", "linear", "cosine", "chi2", "additive_chi2")
-_ALLOW_SPARSE = ("rbf", "poly", "polynomial", "sigmoid", "laplacian", "linear", "cosine", "wave", "precomputed")
-NAMES = (*_SKLEARN, *_OURS, "precomputed")
+NAMES = (*KERNELS, "precomputed")
 
 
-def check_kernel(kernel, owner):
-    """Say what may be given when the name is unknown."""
-    if callable(kernel) or kernel in NAMES:
-        return
-    raise ParameterError(f"kernel of {owner} must be a callable or one of {', '.join(NAMES)}; got {kernel!r}.")
-
-
-def takes_sparse(kernel):
-    """Whether the kernel can be evaluated on sparse points; of a callable we cannot know, and let it try."""
-    return callable(kernel) or kernel in _ALLOW_SPARSE
-
-
-def evaluate(X, Y, kernel, *, gamma=None, degree=3, coef0=1, kernel_params=None):
-    """The kernel matrix of two sets of points; None as Y means X."""
-    given = dict(kernel_params or {})
+def kernel_named(kernel: Any) -> Kernel:
+    """What is known of a kernel that is given by name or as a function of two samples."""
     if callable(kernel):
-        X, Y = (P.tocsr() if sp.issparse(P) else P for P in (X, X if Y is None else Y))
-        return pairwise_kernels(X, Y, metric=kernel, **given)
-    if kernel in _OURS:
-        return _OURS[kernel](X, Y, **given)
-    params = {"degree": degree, "coef0": coef0} | ({} if gamma is None else {"gamma": gamma}) | given
-    return pairwise_kernels(X, Y, metric=kernel, filter_params=True, **params)
+        return Kernel(partial(_by_pairs, kernel), takes_shape=False, positive=lambda n_features, parameters: None)
+    if kernel == "precomputed":
+        return Kernel(_never, takes_shape=False, positive=lambda n_features, parameters: None)
+    return KERNELS[kernel]
 
 
-def is_positive(kernel, n_features, *, degree=3, coef0=1):
-    """Whether a kernel is known to be positive semi-definite for all points; None of what only its matrix can tell."""
-    if callable(kernel) or kernel == "precomputed":
-        return None
-    if kernel in ("poly", "polynomial"):
-        return coef0 >= 0.0 and float(degree).is_integer()
-    if kernel == "wave":
-        return n_features <= 3
-    return kernel not in ("sigmoid", "additive_chi2")
+def _by_pairs(function: Any, X: Any, Y: Any = None, **parameters: Any) -> Any:
+    X, Y = (P.tocsr() if sp.issparse(P) else P for P in (X, X if Y is None else Y))
+    return pairwise_kernels(X, Y, metric=function, **parameters)
+
+
+def _never(X: Any, Y: Any = None) -> Any:
+    raise NotImplementedError("The values of a precomputed kernel are looked up.")
+
+
+@dataclass(frozen=True)
+class BoundKernel:
+    """A kernel with its parameters: values between samples, or looked up in a matrix of them.
+
+    What the kernel functions belong to are *places*: rows of a matrix of samples, or, for a precomputed kernel, row
+    numbers.
+    """
+
+    kernel: Any
+    """The name, or a function of two samples."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def precomputed(self) -> bool:
+        """Whether X holds kernel values and not samples."""
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def places(self, X: Any, index: Any) -> Any:
+        """Some of the samples, as places of kernel functions."""
+        return np.asarray(index) if self.precomputed else X[index]
+
+    def __call__(self, X: Any, places: Any = None) -> Any:
+        """Kernel values of samples with places; None means the samples themselves."""
+        if not self.precomputed:
+            return kernel_named(self.kernel).function(X, places, **self.parameters)
+        block = X[:, places]
+        return block.toarray() if sp.issparse(block) else block
+
+    def between(self, X: Any, rows: Any, others: Any) -> Array:
+        """Kernel values of some rows of X with others."""
+        return np.asarray(self(X[rows], self.places(X, others)), dtype=np.float64)
+
+    def diagonal(self, X: Any, index: Index | None = None) -> Array:
+        """k(x, x) of some rows of X, or of all."""
+        index = np.arange(X.shape[0]) if index is None else index
+        if self.precomputed:
+            return np.asarray([X[i, i] for i in index], dtype=np.float64)
+        if kernel_named(self.kernel).unit_diagonal:
+            return np.ones(len(index))
+        parts = [index[i : i + 64] for i in range(0, len(index), 64)]
+        return np.concatenate([np.diagonal(self(X[part])) for part in parts]).astype(np.float64)
+
+    def is_positive(self, X: Any, index: Index) -> bool:
+        """Whether it is positive semi-definite; where only its matrix can tell, among some of the samples."""
+        known = kernel_named(self.kernel).positive(X.shape[1], {"degree": 3, "coef0": 1} | dict(self.parameters))
+        if known is not None:
+            return known
+        eigenvalues = np.linalg.eigvalsh(self.between(X, index, index))
+        return bool(eigenvalues[0] >= -1e-8 * max(float(eigenvalues[-1]), 0.0))
+
+
+def resolve_gamma(gamma: Any, X: Any, weights: Array) -> float | None:
+    """The width that a word means.
+
+    "scale" and "auto" as in scikit-learn's SVC: one over the number of features, divided by the variance of X or not;
+    "mean_distance": one over the mean squared distance of two samples, which is twice the sum of the variances.
+    """
+    if not isinstance(gamma, str):
+        return None if gamma is None else float(gamma)
+    if gamma == "auto":
+        return 1.0 / X.shape[1]
+    if gamma == "scale":
+        variance = float((X.multiply(X)).mean() - X.mean() ** 2) if sp.issparse(X) else float(X.var())
+        return 1.0 / (X.shape[1] * variance) if variance > 1e-300 else 1.0
+    if sp.issparse(X):
+        total = float(mean_variance_axis(X, axis=0, weights=weights.astype(X.dtype))[1].sum())
+    else:  # from centred values: squares of large values would lose the digits of small differences
+        centred = X - weights @ X / weights.sum()
+        total = float(np.einsum("i,ij,ij->", weights, centred, centred) / weights.sum())
+    return 1.0 / (2.0 * total) if 2.0 * total > 1e-300 else 1.0
+
+
+def bind_kernel(
+    kernel: Any, X: Any, weights: Array, *, gamma: Any, degree: Any, coef0: Any, kernel_params: Mapping[str, Any] | None
+) -> BoundKernel:
+    """A kernel with its parameters settled for training data; `kernel_params` win over the others."""
+    given = dict(kernel_params or {})
+    if isinstance(kernel, str) and kernel == "precomputed":
+        return BoundKernel(kernel)
+    width = given["gamma"] if "gamma" in given else resolve_gamma(gamma, X, weights)
+    if not kernel_named(kernel).takes_shape:
+        return BoundKernel(kernel, given)
+    shape = {"degree": degree, "coef0": coef0} | ({} if width is None else {"gamma": width})
+    return BoundKernel(kernel, shape | given)

@@ -1,7 +1,7 @@
 """Where searches for feature weights begin.
 
-A feature that is gone stays gone, so where a search ends depends on where it begins. `vote` begins at many places and
-lets the outcomes vote on the features to begin with once more; `screened` works on few of very many features and brings
+A feature whose weight is zero stays without one, so where a search ends depends on where it begins. `consensus_search` begins at many places and
+goes on with the features on which the outcomes agree; `screened_search` works on few of very many features and brings
 in those that would help. Both take the search as an argument, so one can stand inside the other.
 """
 
@@ -10,39 +10,39 @@ from dataclasses import replace
 
 import numpy as np
 
-from rarefy.core.feature_weights.objectives import FeatureKernel
-from rarefy.core.feature_weights.search import Problem, Solution, placed
+from rarefy.core.feature_weights.kernel import FeatureKernel
+from rarefy.core.feature_weights.problem import Problem, Solution, scatter_weights
 from rarefy.core.linalg.rows import Array, Index
 
 Search = Callable[[Problem, Array], Solution]
 
 _GLANCE = 300
-"""Points by which features are looked at one by one, and results at the end."""
+"""Samples by which features are looked at one by one, and results at the end."""
 _APART = 36.0
 """Squared distance from which on exp(-distance) is lost beside 1 in double precision."""
 
 
 def scaled_start(problem: Problem) -> Array:
-    """Equal weights under which the mean squared distance of two points is 1."""
-    costs = problem.machines.costs
+    """Equal weights under which the mean squared distance of two samples is 1."""
+    costs = problem.classifiers.costs
     mean = np.average(problem.X, axis=0, weights=costs)
     spread = 2.0 * float(np.average((problem.X - mean) ** 2, axis=0, weights=costs).sum())
     return np.full(problem.X.shape[1], 1.0 / np.sqrt(spread) if spread > 0.0 else 1.0)
 
 
-def all_apart(points: Array, z: Array) -> bool:
-    """Whether no two of some points are near each other under these weights, to a Gaussian kernel."""
-    points = points[:_GLANCE]
-    A = FeatureKernel(points, points).distances(z)
-    return len(points) > 1 and bool(A[~np.eye(len(A), dtype=bool)].min() > _APART)
+def kernel_is_identity(samples: Array, z: Array) -> bool:
+    """Whether the Gaussian kernel matrix of some samples is numerically the identity under these weights."""
+    samples = samples[:_GLANCE]
+    A = FeatureKernel(samples, samples).distances(z)
+    return len(samples) > 1 and bool(A[~np.eye(len(A), dtype=bool)].min() > _APART)
 
 
-def vote(
+def consensus_search(
     problem: Problem, z: Array, search: Search, n_starts: int, rng: np.random.Generator, *, rounds: int = 6
 ) -> Solution:
     """The best of many searches, the later ones from features on which the earlier ones agree.
 
-    In every round the weights to start from are shaken, and a third of the outcomes must have a feature for it to be
+    In every round the weights to start from are perturbed, and a third of the outcomes must have a feature for it to be
     among those of the next round. A feature that matters is found from nearly everywhere; one that only happens to
     fit is found from somewhere. It ends when a round neither loses features nor finds a lower objective.
 
@@ -55,7 +55,7 @@ def vote(
     n_starts : int
         Searches in a round; with 1, z alone.
     rng : Generator
-        Shakes.
+        Perturbs the starts.
     rounds : int
         At most so many.
     """
@@ -63,14 +63,14 @@ def vote(
     if n_starts == 1:
         return best
     field, counts = np.flatnonzero(z > 0.0), np.zeros(len(z))
-    counts[problem.present(best.z)] += 1.0
+    counts[problem.selected(best.z)] += 1.0
     for turn in range(rounds):
         lowest = best.objective
         for _ in range(n_starts - (turn == 0)):
-            shaken = np.zeros(len(z))
-            shaken[field] = z[field] * np.exp(0.3 * rng.standard_normal(len(field)))
-            found = search(problem, shaken)
-            counts[problem.present(found.z)] += 1.0
+            perturbed = np.zeros(len(z))
+            perturbed[field] = z[field] * np.exp(0.3 * rng.standard_normal(len(field)))
+            found = search(problem, perturbed)
+            counts[problem.selected(found.z)] += 1.0
             best = min(best, found, key=lambda s: s.objective)
         agreed = np.flatnonzero(counts >= n_starts / 3.0)
         if not len(agreed) or (len(agreed) == len(field) and not best.objective < lowest):
@@ -79,12 +79,12 @@ def vote(
     return best
 
 
-def screened(problem: Problem, z: Array, search: Search, size: int, *, rounds: int = 10) -> Solution:
+def screened_search(problem: Problem, z: Array, search: Search, size: int, *, rounds: int = 10) -> Solution:
     """Search among `size` of very many features, then bring in those that would lower the objective.
 
-    A weight of zero is stationary, so it is asked what a weight as large as the median of those present (all features
+    A weight of zero is stationary, so it is asked what a weight as large as the median of those selected (all features
     being brought to the same scale) would be worth, by the derivative in its square. As long as that is more than its
-    price and the objective falls, the most promising features are brought in. Those that start at zero stay out.
+    cost and the objective falls, the most promising features are brought in. Those that start at zero stay out.
     """
     field = _promising(problem, z, size)
     best: Solution | None = None
@@ -93,11 +93,10 @@ def screened(problem: Problem, z: Array, search: Search, size: int, *, rounds: i
         part = search(problem.among(field), begin)
         if best is not None and part.objective >= best.objective:
             break
-        best = replace(part, z=placed(problem, part.z, field))
-        keep = problem.present(best.z)
+        best = replace(part, z=scatter_weights(problem, part.z, field))
+        keep = problem.selected(best.z)
         typical = _typical(problem, best.z if len(keep) else z)
-        price = problem.machines.mu * typical**problem.machines.power
-        gain = -problem.slopes(best.z, best.B, best.b) * typical**2 - price
+        gain = -problem.slopes(best.z, best.B, best.b) * typical**2 - problem.classifiers.penalty.costs(typical)
         gain[keep] = -np.inf
         gain[z == 0.0] = -np.inf  # asked not to be looked at
         wanted = np.argsort(-gain, kind="stable")[: max(1, size // 4)]
@@ -111,23 +110,23 @@ def screened(problem: Problem, z: Array, search: Search, size: int, *, rounds: i
 
 
 def _typical(problem: Problem, z: Array) -> Array:
-    """For every feature a weight that means as much as the median of those present."""
-    share = (z * problem.scales)[problem.present(z)]
+    """For every feature a weight that means as much as the median of those selected."""
+    share = (z * problem.scales)[problem.selected(z)]
     return np.divide(np.median(share), problem.scales, out=np.zeros(len(z)), where=problem.scales > 0.0)
 
 
 def _promising(problem: Problem, z: Array, size: int) -> Index:
     """So many features that may matter: half because they do beside all others, half because they do alone.
 
-    Beside the others: the slope at weights so small that the kernel sees all points. Alone: how well a kernel of that
+    Beside the others: the slope at weights so small that the kernel sees all samples. Alone: how well a kernel of that
     feature only agrees with the labels, which sees what is not monotonic as well.
     """
     spread = float(problem.X.var(axis=0) @ z**2) or 1.0
     small = z / np.sqrt(2.0 * spread)
-    B, b, _ = problem.solve_machines(small)
+    B, b, _ = problem.solve_classifiers(small)
     beside = np.abs(problem.slopes(small, B, b)) * small
     rows = np.random.default_rng(0).permutation(len(problem.X))[:_GLANCE]
-    X, Y = problem.X[rows], problem.machines.Y[rows]
+    X, Y = problem.X[rows], problem.classifiers.Y[rows]
     Y = Y - Y.mean(axis=0)
     wanted = Y @ Y.T
     width = np.maximum(X.std(axis=0), np.finfo(float).tiny)

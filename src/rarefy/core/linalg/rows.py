@@ -199,6 +199,56 @@ class SparseRows:
         return dense
 
 
+class OnDemand(Rows, Protocol):
+    """Rows that are computed when they are asked for, and so are products with their transpose."""
+
+    def transposed_product(self, u: Array) -> Array:
+        """A^T u, in one pass over the rows."""
+
+
+class TransposedRows:
+    """The transpose of rows on demand: products stream; what needs entries makes the matrix dense, once a call."""
+
+    def __init__(self, rows: OnDemand) -> None:
+        self._rows = rows
+        self.shape = (rows.shape[1], rows.shape[0])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._rows.dtype
+
+    @property
+    def T(self) -> OnDemand:
+        return self._rows
+
+    def __matmul__(self, u: Array) -> Array:
+        return self._rows.transposed_product(u)
+
+    def gram(self, w: Array | None = None, *, rough: bool = False) -> Array:
+        return self._dense().gram(w, rough=rough)
+
+    def sketch(self, G: Array) -> Array:
+        return (self._rows @ G.T).T
+
+    def take(self, index: Index, T: Array | None = None) -> Array:
+        dense = np.empty((len(np.arange(self.shape[0])[index]), self.shape[1]))
+        for rows, block in self._rows.blocks():
+            dense[:, rows] = block[:, index].T
+        return dense if T is None else dense @ T
+
+    def blocks(self, T: Array | None = None) -> Iterator[tuple[slice, Array]]:
+        yield from self._dense().blocks(T)
+
+    def subset(self, index: Index) -> DenseRows:
+        return DenseRows(self.take(index))
+
+    def scaled(self, factor: float) -> Rows:
+        return self._rows.scaled(factor).T
+
+    def _dense(self) -> DenseRows:
+        return DenseRows(self.take(np.arange(self.shape[0])))
+
+
 def as_rows(X: Any) -> Rows:
     """Wrap an array, a sparse matrix or anything numpy can read; `Rows` pass through."""
     if isinstance(X, Rows):

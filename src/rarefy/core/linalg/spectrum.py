@@ -16,7 +16,6 @@ down to sqrt(eps): directions below that are decomposed once more from X^T U_sma
 accurate relative to its own size.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Integral
 
@@ -69,7 +68,7 @@ class Spectrum:
     numerical_rank: int
     energy: float
     """Share of the squared Frobenius norm that the kept singular values carry."""
-    following: float
+    next_singular_value: float
     """The largest singular value left out; 0 if none is."""
     outside: tuple[Rows, Array | None]
     """What V leaves of each feature, as coordinates: row i of the product of the two."""
@@ -84,15 +83,49 @@ class Spectrum:
         return len(self.sigma)
 
 
-def spectrum(X: Rows, keep: Callable[[Array], int] | None = None) -> Spectrum:
-    """Decompose X; keep all numerically non-zero singular values, or as many as `keep` says.
+@dataclass(frozen=True)
+class Decomposition:
+    """All numerically non-zero singular values of X, and what right singular vectors are made from.
+
+    `A` is X^T for a wide matrix and X for a tall one, divided by `scale`; `U` are right singular vectors of A, and
+    `sigma` its singular values, those of X divided by `scale`.
+    """
+
+    A: Rows
+    sigma: Array
+    U: Array
+    wide: bool
+    trace: float
+    scale: float
+
+    @property
+    def rank(self) -> int:
+        """The numerical rank of X."""
+        return len(self.sigma)
+
+    def leading(self, k: int | None = None) -> Spectrum:
+        """The part of the k largest singular values; None means all of them."""
+        kept = self.rank if k is None else k
+        A, sigma, U, scale = self.A, self.sigma, self.U, self.scale
+        n, d = A.shape[::-1] if self.wide else A.shape
+        if not self.rank:
+            return _empty(d)
+        energy = min(1.0, float(np.sum(sigma[:kept] ** 2) / self.trace))
+        V = _wide_vectors(A, sigma[:kept], U[:, :kept]) if self.wide else _tall_vectors(U[:, :kept])
+        outside = (A, U[:, kept:]) if self.wide else (DenseRows(U[:, kept:] * sigma[kept:]), None)
+        following = float(sigma[kept]) * scale if kept < self.rank else 0.0
+        floor = cutoff(n, d, sigma[0]) if self.rank < min(n, d) else 0.0
+        unseen = count_unseen(A.T if self.wide else A, floor) if floor else 0
+        return Spectrum(V, sigma[:kept] * scale, self.rank, energy, following, outside, floor * scale, unseen)
+
+
+def decompose(X: Rows) -> Decomposition:
+    """Find all numerically non-zero singular values of X; which of them to keep is decided afterwards.
 
     Parameters
     ----------
     X : Rows, of shape (n, d)
-        The data, points in rows.
-    keep : callable or None
-        How many singular vectors to keep, given all non-zero singular values.
+        The data, samples in rows.
     """
     n, d = X.shape
     wide = d > n
@@ -103,18 +136,9 @@ def spectrum(X: Rows, keep: Callable[[Array], int] | None = None) -> Spectrum:
         A, scale = well_scaled(A)
         G = A.gram()
         if np.trace(G) == 0.0:
-            return _empty(d)
-
+            return Decomposition(A, np.zeros(0), np.zeros((len(G), 0)), wide, 0.0, scale)
     sigma, U = _singular_pairs(A, G, cutoff(n, d, 1.0))
-    numerical_rank = len(sigma)
-    kept = numerical_rank if keep is None else keep(sigma)
-    energy = min(1.0, float(np.sum(sigma[:kept] ** 2) / np.trace(G)))
-    V = _wide_vectors(A, sigma[:kept], U[:, :kept]) if wide else _tall_vectors(U[:, :kept])
-    outside = (A, U[:, kept:]) if wide else (DenseRows(U[:, kept:] * sigma[kept:]), None)
-    following = float(sigma[kept]) * scale if kept < numerical_rank else 0.0
-    floor = cutoff(n, d, sigma[0]) if numerical_rank < min(n, d) else 0.0
-    unseen = count_unseen(A.T if wide else A, floor) if floor else 0
-    return Spectrum(V, sigma[:kept] * scale, numerical_rank, energy, following, outside, floor * scale, unseen)
+    return Decomposition(A, sigma, U, wide, float(np.trace(G)), scale)
 
 
 def cutoff(n: int, d: int, largest: float) -> float:
@@ -132,7 +156,7 @@ def count_unseen(X: Rows, floor: float) -> int:
     return count
 
 
-def leading(sigma: Array, rank: float | None) -> int:
+def resolve_rank(sigma: Array, rank: float | None) -> int:
     """How many of the singular values `rank` means: a number, a share of their squared sum, or all."""
     if rank is None:
         return len(sigma)
@@ -150,12 +174,6 @@ def residual_norms2(spec: Spectrum) -> Array:
         residual2[rows] = np.einsum("ij,ij->i", block, block)
     largest = residual2.max(initial=0.0)
     return residual2 / largest if largest > 0.0 else residual2
-
-
-def sketched(X: Rows, size: int, rng: np.random.Generator) -> Rows:
-    """G X for a `size` x n Gaussian matrix G with E[G^T G] = I."""
-    G = rng.standard_normal((size, X.shape[0])) / np.sqrt(size)
-    return DenseRows(X.sketch(G))
 
 
 def _singular_pairs(A: Rows, G: Array, tolerance: float) -> tuple[Array, Array]:

@@ -5,7 +5,8 @@ a_i, c_i : a cut, R(forward(w)) >= a_i^T w + c_i for all w, with equality where 
 
     min over w  J(w) = R(forward(w)) + alpha/2 ||w||^2
 
-Newton's method is lost at kinks: there the gradient says nothing about where the function goes. Cuts remember what was
+Newton's method is undefined where the function is not differentiable: there a gradient says nothing about where the
+function goes. Cuts remember what was
 seen elsewhere. The largest of them plus the squared norm is a lower bound of J everywhere, its minimum is a quadratic
 program over a simplex with as many variables as cuts, and the difference to the best value seen is the gap. New cuts
 are taken near the best point, on the way to that minimum, after a search along the line between the two, which costs no
@@ -19,7 +20,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from rarefy.core.linalg.rows import Array
-from rarefy.core.svm.hulls import simplex_minimum
+from rarefy.core.solvers.simplex_qp import simplex_qp
 
 _TOWARDS = 0.1
 """Cuts are taken this share of the way from the best point to the model's minimum."""
@@ -75,8 +76,8 @@ def bundle(
     for iteration in range(max_iter):
         cut = backward(slope)
         A, c = np.vstack([A, cut]), np.append(c, height - float(cut @ here.w))
-        u, dual = simplex_minimum(A @ A.T / (2.0 * alpha), c, np.append(u, 0.0 if len(u) else 1.0))
-        gap = value + dual  # -dual bounds the least value from below, whether or not it is the best such bound
+        model = simplex_qp(A @ A.T / (2.0 * alpha), c, start=np.append(u, 0.0 if len(u) else 1.0))
+        u, gap = model.u, value + model.value  # the model is a lower bound, at its minimum or not
         if callback is not None:
             callback(iteration, value, gap)
         if gap <= tol * (1e-3 + abs(value)):

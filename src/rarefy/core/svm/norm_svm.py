@@ -12,13 +12,14 @@ dual is a cone program, alpha ||w|| is the least value of alpha (||w||^2 / t + t
 quadratic program for each t, and one number to find.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
-from rarefy.core.linalg.rows import Array, Index, Rows, edges
+from rarefy.core.linalg.class_pairs import ClassPairs
+from rarefy.core.linalg.rows import Array, Index, Rows
 from rarefy.core.solvers.box_lp import BoxLP, Status, box_lp
 
 Norm = Literal[1, 2, "inf"]
@@ -201,84 +202,6 @@ class _FixedPoint:
             bounded = np.isfinite(self._low) and np.isfinite(self._high)
             following = 0.5 * (self._low + self._high) if bounded else here + float(np.clip(excess, -5.0, 5.0))
         self._last, self.tried, self.t = (here, excess), self.tried + 1, float(np.exp(following))
-
-
-class ClassPairs:
-    """Rows of the direct machine for K classes: for a point of class a and another class b, (0, F_i, 0, -F_i, 0).
-
-    F : (m, k) Rows; point, own, other : (n,) for each row its point and its two classes
-    """
-
-    def __init__(
-        self, F: Rows, n_classes: int, point: Index, own: Index, other: Index, transposed: bool = False
-    ) -> None:
-        self._F, self._K = F, n_classes
-        self._point, self._own, self._other = point, own, other
-        self._transposed = transposed
-        size = (len(point), n_classes * F.shape[1])
-        self.shape = size[::-1] if transposed else size
-        self.dtype = F.dtype
-
-    @classmethod
-    def of(cls, F: Rows, labels: Index, n_classes: int) -> "ClassPairs":
-        """All pairs of a point and a class that is not its own."""
-        point = np.repeat(np.arange(len(labels)), n_classes - 1)
-        shift = np.tile(np.arange(1, n_classes), len(labels))
-        return cls(F, n_classes, point, labels[point], (labels[point] + shift) % n_classes)
-
-    @property
-    def T(self) -> "ClassPairs":
-        return ClassPairs(self._F, self._K, self._point, self._own, self._other, not self._transposed)
-
-    def __matmul__(self, v: Array) -> Array:
-        if v.ndim == 2:
-            return np.stack([self @ column for column in v.T], axis=1)
-        if not self._transposed:
-            scores = self._F @ v.reshape(self._K, -1).T
-            return scores[self._point, self._own] - scores[self._point, self._other]
-        spread = np.zeros((self._F.shape[0], self._K))
-        np.add.at(spread, (self._point, self._own), v)
-        np.subtract.at(spread, (self._point, self._other), v)
-        return np.asarray(self._F.T @ spread).T.ravel()
-
-    def gram(self, w: Array | None = None, *, rough: bool = False) -> Array:
-        k, w = self._F.shape[1], np.ones(len(self._point)) if w is None else w
-        G = np.zeros((self._K, k, self._K, k))
-        low, high = np.minimum(self._own, self._other), np.maximum(self._own, self._other)
-        for a in range(self._K):
-            for b in range(a + 1, self._K):
-                rows = np.flatnonzero((low == a) & (high == b))
-                part = self._F.subset(self._point[rows]).gram(w[rows], rough=rough)
-                G[a, :, a] += part
-                G[b, :, b] += part
-                G[a, :, b] -= part
-                G[b, :, a] -= part
-        return G.reshape(self._K * k, self._K * k)
-
-    def sketch(self, G: Array) -> Array:
-        return (self.T @ G.T).T
-
-    def take(self, index: Index, T: Array | None = None) -> Array:
-        index = np.arange(self.shape[0])[index]
-        if self._transposed:
-            dense = np.stack([self @ column for column in np.eye(self.shape[1])], axis=1)[index]
-        else:
-            points, k = self._F.take(self._point[index]), self._F.shape[1]
-            blocks = np.zeros((len(index), self._K, k))
-            blocks[np.arange(len(index)), self._own[index]] = points
-            blocks[np.arange(len(index)), self._other[index]] = -points
-            dense = blocks.reshape(len(index), -1)
-        return dense if T is None else dense @ T
-
-    def blocks(self, T: Array | None = None) -> Iterator[tuple[slice, Array]]:
-        for rows in edges(*self.shape):
-            yield rows, self.take(np.arange(rows.start, rows.stop), T)
-
-    def subset(self, index: Index) -> "ClassPairs":
-        return ClassPairs(self._F, self._K, self._point[index], self._own[index], self._other[index])
-
-    def scaled(self, factor: float) -> "ClassPairs":
-        return ClassPairs(self._F.scaled(factor), self._K, self._point, self._own, self._other, self._transposed)
 
 
 def direct_svm(

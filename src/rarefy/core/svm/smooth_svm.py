@@ -4,10 +4,9 @@ K : (n, n) kernel matrix; y : (n,) labels -1 and 1; beta : (n,) coefficients; b 
 
     min over beta, b of  1/2 beta^T K beta + sum_i C_i l(y_i f_i),    f = K beta + b
 
-    l(t) = 0 for t >= 1,  (1 - t)^2 / (4 e) for 1 - 2e <= t < 1,  1 - e - t below
-
-At the optimum beta_i = -C_i y_i l'(y_i f_i): 0 for points beyond the margin, C_i y_i where the loss is linear. So once
-it is known which points lie on the curved piece, one linear system of their size gives the rest, and that is the Newton
+with the smoothed hinge l of `rarefy.core.losses.hinge` and its eps, e here. At the optimum
+beta_i = -C_i y_i l'(y_i f_i): 0 for samples beyond the margin, C_i y_i where the loss is linear. So once
+it is known which samples lie on the curved piece, one linear system of their size gives the rest, and that is the Newton
 step [Chapelle2007]_. The function is piecewise quadratic and convex: with a line search finitely many steps are enough.
 """
 
@@ -19,16 +18,7 @@ import scipy.linalg as sl
 from rarefy.core.linalg.cholesky import lifted_cholesky
 from rarefy.core.linalg.rows import Array
 from rarefy.core.linalg.threads import threads_for
-
-
-def loss(t: Array, smoothing: float) -> tuple[Array, Array, Array]:
-    """The smoothed hinge at t, with two derivatives."""
-    short = 1.0 - t
-    curved = (short > 0.0) & (short <= 2.0 * smoothing)
-    linear = short > 2.0 * smoothing
-    value = np.where(linear, short - smoothing, np.where(curved, short**2 / (4.0 * smoothing), 0.0))
-    first = np.where(linear, -1.0, np.where(curved, -short / (2.0 * smoothing), 0.0))
-    return value, first, np.where(curved, 0.5 / smoothing, 0.0)
+from rarefy.core.losses.hinge import SmoothedHinge
 
 
 @dataclass(frozen=True)
@@ -47,7 +37,7 @@ def smooth_svm(
     y: Array,
     costs: Array,
     *,
-    smoothing: float = 0.5,
+    loss: SmoothedHinge = SmoothedHinge(),
     start: tuple[Array, float] | None = None,
     tol: float = 1e-10,
     max_iter: int = 100,
@@ -62,8 +52,8 @@ def smooth_svm(
         Labels, -1 or 1.
     costs : (n,) array
         Weights C_i > 0 of the losses.
-    smoothing : float
-        Half the length of the curved piece, e.
+    loss : SmoothedHinge
+        The loss.
     start : (beta, b) or None
         Solution of a similar problem.
     tol : float
@@ -72,27 +62,28 @@ def smooth_svm(
         Newton steps.
     """
     n, largest = len(y), float(costs.max())
-    beta, b = (np.zeros(n), best_offset(np.zeros(n), y, costs, smoothing)) if start is None else start
+    beta, b = (np.zeros(n), best_offset(np.zeros(n), y, costs, loss)) if start is None else start
     scores = K @ beta
     with threads_for(n):
         for iteration in range(max_iter + 1):
-            value, first, _ = loss(y * (scores + b), smoothing)
+            value, first, _ = loss.derivatives(y * (scores + b))
             objective = 0.5 * float(beta @ scores) + float(costs @ value)
             # Where beta differs from what the losses ask for, and how unbalanced those are.
             wanted = -costs * y * first
             excess = max(float(np.abs(wanted - beta).max()), abs(float(wanted.sum())) / n) / largest
             if excess <= tol or iteration == max_iter:
                 break
-            beta, b, scores, moved = _newton(K, y, costs, smoothing, beta, b, scores)
+            beta, b, scores, moved = _newton(K, y, costs, loss, beta, b, scores)
             if not moved:
                 break
     return SmoothSVM(beta, b, objective, excess, iteration)
 
 
 def _newton(
-    K: Array, y: Array, costs: Array, smoothing: float, beta: Array, b: float, scores: Array
+    K: Array, y: Array, costs: Array, loss: SmoothedHinge, beta: Array, b: float, scores: Array
 ) -> tuple[Array, float, Array, bool]:
     """One Newton step with a line search; whether anything was gained."""
+    smoothing = loss.eps
     short = 1.0 - y * (scores + b)
     curved = np.flatnonzero((short > 0.0) & (short <= 2.0 * smoothing))
     linear = short > 2.0 * smoothing
@@ -102,9 +93,9 @@ def _newton(
         target[curved], ahead = system.solve(y[curved] - K[curved] @ target, -float(target.sum()))
     elif abs(float(target.sum())) > 1e-12 * float(costs.sum()):
         # Nothing bends in b: it goes first, alone, to where the losses balance.
-        target, ahead = beta, best_offset(scores, y, costs, smoothing)
+        target, ahead = beta, best_offset(scores, y, costs, loss)
     else:
-        ahead = best_offset(K @ target, y, costs, smoothing)
+        ahead = best_offset(K @ target, y, costs, loss)
     change, shift = target - beta, ahead - b
     changed = K @ change
     slope, curvature = float(beta @ changed), float(change @ changed)
@@ -179,8 +170,8 @@ class _Along:
         return begin if k < 0 else float(min(at[k] + (level - slopes[k]) / bends[k], at[k + 1]))
 
 
-def best_offset(scores: Array, y: Array, costs: Array, smoothing: float) -> float:
+def best_offset(scores: Array, y: Array, costs: Array, loss: SmoothedHinge) -> float:
     """The b with the least sum of losses; the middle where there are many."""
-    reach = float(np.abs(scores).max(initial=0.0)) + 1.0 + 2.0 * smoothing
-    along, tilt = _Along(1.0 - y * scores, y, costs, smoothing), 1e-9 * float(costs.sum())
+    reach = float(np.abs(scores).max(initial=0.0)) + 1.0 + 2.0 * loss.eps
+    along, tilt = _Along(1.0 - y * scores, y, costs, loss.eps), 1e-9 * float(costs.sum())
     return 0.5 * (along.last_below(-tilt, -reach, reach) + along.last_below(tilt, -reach, reach))

@@ -1,0 +1,61 @@
+"""One way to fit: parameters are checked, and an estimator changes only if its `fit` succeeds."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import InvalidParameterError, validate_params
+
+from rarefy.exceptions import ParameterError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def fit_method(fit: F) -> F:
+    """Wrap a `fit`: check constructor parameters by `_parameter_constraints`, and be all or nothing.
+
+    What an earlier `fit` learned is put aside, so that nothing of it is left beside the new result. If the new `fit`
+    fails or is interrupted it comes back, and an estimator that was not fitted is still not: scikit-learn's
+    `validate_data` writes attributes before anything is learned.
+    """
+    checked = _fit_context(prefer_skip_nested_validation=False)(fit)
+
+    @wraps(fit)
+    def fit_or_restore(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(vars(self))
+        for name in fitted_names(self):
+            delattr(self, name)
+        try:
+            return checked(self, *args, **kwargs)
+        except BaseException as error:
+            vars(self).clear()
+            vars(self).update(before)
+            if isinstance(error, InvalidParameterError):
+                raise ParameterError(str(error)) from None
+            raise
+
+    return fit_or_restore  # type: ignore[return-value]
+
+
+def fitted_names(estimator: object) -> list[str]:
+    """Attributes that `fit` has set."""
+    return [name for name in vars(estimator) if name.endswith("_") and not name.startswith("_")]
+
+
+def checked_arguments(constraints: dict[str, Any]) -> Callable[[F], F]:
+    """Check the arguments of a public function in the same way as those of estimators."""
+
+    def wrap(function: F) -> F:
+        checked = validate_params(constraints, prefer_skip_nested_validation=False)(function)
+
+        @wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return checked(*args, **kwargs)
+            except InvalidParameterError as error:
+                raise ParameterError(str(error)) from None
+
+        return call  # type: ignore[return-value]
+
+    return wrap

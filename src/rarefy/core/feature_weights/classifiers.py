@@ -1,0 +1,40 @@
+"""The SVMs whose kernel has weights: one for two classes, one for each class of more."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rarefy.core.feature_weights.penalties import Penalty
+from rarefy.core.linalg.rows import Array
+from rarefy.core.losses.hinge import SmoothedHinge
+from rarefy.core.svm.smooth_svm import best_offset, smooth_svm
+
+
+@dataclass(frozen=True)
+class Classifiers:
+    """What stays the same while weights are sought: labels, weights of the losses, penalty of the weights, loss."""
+
+    Y: Array
+    costs: Array
+    penalty: Penalty
+    loss: SmoothedHinge = SmoothedHinge()
+
+    def losses(self, T: Array) -> tuple[float, Array, Array]:
+        """Sum of losses at scores T, with derivatives in the scores."""
+        value, first, second = self.loss.derivatives(self.Y * T)
+        C = self.costs[:, None]
+        return float(self.costs @ value.sum(axis=1)), C * self.Y * first, C * second
+
+    def constant(self) -> float:
+        """The least value of classifiers that give all samples the same score."""
+        scores = [best_offset(np.zeros(len(y)), y, self.costs, self.loss) for y in self.Y.T]
+        return self.losses(np.broadcast_to(scores, self.Y.shape))[0]
+
+    def solve(self, K: Array, start: tuple[Array, Array] | None = None) -> tuple[Array, Array, float]:
+        """The best coefficients and offsets for a kernel matrix, and their value without the penalty."""
+        B, b, value = np.zeros(self.Y.shape), np.zeros(self.Y.shape[1]), 0.0
+        for c, y in enumerate(self.Y.T):
+            begin = None if start is None else (start[0][:, c], float(start[1][c]))
+            found = smooth_svm(K, y, self.costs, loss=self.loss, start=begin)
+            B[:, c], b[c], value = found.beta, found.b, value + found.objective
+        return B, b, value

@@ -1,0 +1,51 @@
+"""Minimum or saddle point: the curvature of the objective at weights that were found."""
+
+import numpy as np
+import scipy.sparse.linalg as ssl
+
+from rarefy.core.feature_weights.objectives import ReducedPoint
+from rarefy.core.feature_weights.problem import Problem, Solution
+from rarefy.core.linalg.rows import Array, Index
+
+_DENSE = 200
+"""Weights up to which a Hessian is formed to find its smallest eigenvalue."""
+
+
+def smallest_curvature(problem: Problem, solution: Solution) -> float:
+    """The smallest eigenvalue of the Hessian in the weights, the classifiers following them.
+
+    That is the Schur complement of the Hessian in all variables. The block of the classifiers has no negative eigenvalue,
+    so the two have one or not together: it is negative at a saddle point. With the l1 penalty weights that are
+    negligible are on their way to their bound and do not move. With the squared one all move, and those that are zero
+    have nothing in the Hessian beside their own second derivatives.
+    """
+    z, bound = solution.z, problem.classifiers.penalty.zero_is_bound
+    if not z.any():
+        return 0.0
+    of_moving = _curvature_among(problem, solution, problem.selected(z) if bound else np.flatnonzero(z > 0.0))
+    absent = (z == 0.0) & (problem.scales > 0.0)
+    if bound or not absent.any():
+        return of_moving
+    slopes = problem.slopes(z, solution.B, solution.b)
+    return min(of_moving, 2.0 * float(slopes[absent].min() + problem.classifiers.penalty.mu))
+
+
+def _curvature_among(problem: Problem, solution: Solution, moving: Index) -> float:
+    """In these weights, the others staying what they are."""
+    nonzero = np.flatnonzero(solution.z > 0.0)
+    here = ReducedPoint(
+        problem.among(nonzero).kernel(), problem.classifiers, solution.z[nonzero], (solution.B, solution.b)
+    )
+    at, n = np.searchsorted(nonzero, moving), len(moving)
+
+    def product(v: Array) -> Array:
+        direction = np.zeros(len(nonzero))
+        direction[at] = v
+        return here.hessian_product(direction)[at]
+
+    if n <= _DENSE:
+        H = np.column_stack([product(e) for e in np.eye(n)])
+        return float(np.linalg.eigvalsh(0.5 * (H + H.T))[0])
+    operator = ssl.LinearOperator((n, n), matvec=product, dtype=np.float64)
+    seed = np.random.default_rng(0).standard_normal(n)
+    return float(ssl.eigsh(operator, k=1, which="SA", v0=seed, tol=1e-3, return_eigenvectors=False)[0])

@@ -1,0 +1,146 @@
+"""Weights by one trust region: together with the coefficients, or with the classifiers solved anew at every place.
+
+A weight of zero is stationary, so a feature that has none stays without, and where a search ends depends on where it
+begins. With the squared penalty the objective is the same for z and -z and needs no bound at zero; it is kept all the
+same, because without it weights leave in leaps and the minima that are found predict worse (two geometries of
+clusters on cubes: errors of 25 and 28 instead of 16 and 13 %).
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarefy.core.feature_weights.kernel import FeatureKernel
+from rarefy.core.feature_weights.objectives import ReducedPoint, split, whole_problem
+from rarefy.core.feature_weights.problem import (
+    FIRST_RADIUS,
+    NEGLIGIBLE,
+    Callback,
+    Problem,
+    Solution,
+    finished,
+    scatter_weights,
+)
+from rarefy.core.linalg.rows import Array
+from rarefy.core.solvers.trust_region import Minimum, trust_region
+
+_CHANCES = 5
+"""How often features that have no weight and are worth their cost by now may come back."""
+
+
+def joint_search(
+    problem: Problem, z: Array, *, tol: float = 1e-3, max_iter: int = 300, callback: Callback | None = None
+) -> Solution:
+    """Coefficients, offsets and weights in one trust region, from the classifiers at z on.
+
+    Parameters
+    ----------
+    problem, z, callback
+        As in `alternate`.
+    tol : float
+        It stops where 25 steps gain less than a hundredth of it, relative to the objective.
+    max_iter : int
+        Steps; every 25 of them, features without weight are left out.
+    """
+    n, q = problem.classifiers.Y.shape
+    B, b, value = problem.solve_classifiers(z)
+    last = [(B, b)]
+
+    def stretch(kernel: FeatureKernel, z: Array, radius: float, left: int) -> tuple[Minimum, Array]:
+        x = np.concatenate([last[0][0].ravel(), last[0][1], z])
+        lower = np.where(np.arange(len(x)) < n * q + q, -np.inf, 0.0)
+        at = whole_problem(kernel, problem.classifiers)
+        best = trust_region(
+            at, x, lower=lower, radius=radius, tol=1e-2 * tol**2, max_iter=min(25, left), max_products=100
+        )
+        B, b, found = split(best.x, n, q)
+        last[:] = [(B, b)]
+        return best, found
+
+    z, history, n_iter, done = _in_stretches(problem, z, stretch, [value], tol, max_iter, callback)
+    return finished(problem, z, problem.solve_classifiers(z, last[0]), history, n_iter, done, tol)
+
+
+def _in_stretches(
+    problem: Problem,
+    z: Array,
+    stretch: Callable[[FeatureKernel, Array, float, int], tuple[Minimum, Array]],
+    history: list[float],
+    tol: float,
+    max_iter: int,
+    callback: Callback | None,
+) -> tuple[Array, list[float], int, bool]:
+    """A few steps at a time, features without weight being left out in between.
+
+    It ends where a stretch ends by itself or gains less than a hundredth of tol, relative to the objective.
+    """
+    n_iter, done = 0, False
+    while n_iter < max_iter and not done and z.any():
+        nonzero = np.flatnonzero(z > 0.0)
+        radius = FIRST_RADIUS * float(np.sqrt(z.sum()))
+        best, found = stretch(problem.among(nonzero).kernel(), z[nonzero], radius, max_iter - n_iter)
+        flat = bool(history) and history[-1] - best.value <= 1e-2 * tol * abs(best.value)
+        z, done = scatter_weights(problem, found, nonzero), flat or best.status != "iteration limit"
+        n_iter += max(best.n_iter, 1)
+        history = [*history, best.value]
+        if callback is not None:
+            callback(n_iter, best.value, z)
+    return z, history, n_iter, done or not z.any()
+
+
+def reduced(
+    problem: Problem,
+    z: Array,
+    *,
+    field: NDArray[np.bool_] | None = None,
+    tol: float = 1e-3,
+    max_iter: int = 300,
+    callback: Callback | None = None,
+) -> Solution:
+    """The weights in one trust region, the classifiers being solved anew, and exactly, at every place.
+
+    With the squared penalty zero is no bound but a stationary point, and a saddle point if a feature with weight zero
+    is worth its cost by now. Such features get a negligible weight and the search goes on.
+
+    Parameters
+    ----------
+    problem, z, callback
+        As in `alternate`.
+    field : (d,) array of bool or None
+        Features that may come back; None means those that have a weight in z.
+    tol : float
+        It stops where ten steps gain less than a hundredth of it, relative to the objective, or a step promises less
+        than a thousandth.
+    max_iter : int
+        Steps; every ten of them, features without weight are left out.
+    """
+    wanted = z > 0.0 if field is None else field
+    last: list[tuple[Array, Array]] = []  # classifiers of the last place, to start from at the next
+
+    def stretch(kernel: FeatureKernel, z: Array, radius: float, left: int) -> tuple[Minimum, Array]:
+        def at(x: Array) -> ReducedPoint:
+            point = ReducedPoint(kernel, problem.classifiers, x, last[0] if last else None)
+            last[:] = [(point.B, point.b)]
+            return point
+
+        lower = np.zeros(len(z))
+        best = trust_region(at, z, lower=lower, radius=radius, tol=1e-3 * tol, max_iter=min(10, left), max_products=30)
+        return best, best.x
+
+    history: list[float] = []
+    n_iter, chances = 0, 0 if problem.classifiers.penalty.zero_is_bound else _CHANCES
+    while True:
+        z, history, steps, done = _in_stretches(problem, z, stretch, history, tol, max_iter - n_iter, callback)
+        n_iter, chances = n_iter + steps, chances - 1
+        B, b, value = problem.solve_classifiers(z, last[0] if last else None)
+        if chances < 0 or not done:
+            break
+        missed = wanted & (z == 0.0) & (problem.slopes(z, B, b) < -problem.classifiers.penalty.mu)
+        if not missed.any():
+            break
+        # Beside the largest, or where none is left, beside weights under which two samples have distance 1.
+        largest = float((z * problem.scales).max()) or 1.0 / np.sqrt(2.0 * np.count_nonzero(missed))
+        z = z.copy()
+        z[missed] = NEGLIGIBLE * largest / problem.scales[missed]
+    return finished(problem, z, (B, b, value), history, n_iter, done, tol)

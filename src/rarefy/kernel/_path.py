@@ -1,0 +1,76 @@
+"""Models along a path of a parameter."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class RegularizationPath:
+    """Fitted models for several values of one parameter, in the order in which the values were given.
+
+    Attributes
+    ----------
+    parameter : str
+        The parameter that varies, "alpha" or "mu".
+    values : ndarray of shape (n_values,)
+        Its values.
+    models : tuple of estimators
+        One fitted estimator for each value.
+    """
+
+    parameter: str
+    values: NDArray[np.float64]
+    models: tuple[Any, ...]
+    _scores: Callable[[Any], Any] | None = field(default=None, repr=False)
+    """Scores by all models at once, where they share their kernel values."""
+
+    def attribute(self, name: str) -> NDArray[Any]:
+        """Collect a fitted attribute of all models.
+
+        Parameters
+        ----------
+        name : str
+            Of the attribute, for example "objective_" or "coef_"; it must have the same shape in all models.
+
+        Returns
+        -------
+        values : ndarray of shape (n_values, ...)
+            One row for each model.
+        """
+        return np.stack([np.asarray(getattr(model, name)) for model in self.models])
+
+    def scores(self, X: Any) -> NDArray[np.float64]:
+        """Compute the scores of every model, before any threshold.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples; with a precomputed kernel, their kernel values with all samples seen in `fit`.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_values, n_samples) or (n_values, n_samples, n_classes)
+            The scores.
+        """
+        found: Sequence[Any] | Any
+        found = [model.decision_function(X) for model in self.models] if self._scores is None else self._scores(X)
+        return np.asarray(found)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict with every model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            As in `scores`.
+
+        Returns
+        -------
+        y : ndarray of shape (n_values, n_samples)
+            Labels.
+        """
+        return np.stack([model._labels(s) for model, s in zip(self.models, self.scores(X), strict=True)])
