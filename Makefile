@@ -1,22 +1,31 @@
-# Targets are what a person calls and what CI calls. Each builds what it needs in .venv first.
+# Targets are what a person calls and what CI calls. Each builds what it needs in an environment of its own first.
 PYTHON ?= python3
-BIN := .venv/bin
-BENCH_BIN := .venv-bench/bin
+OLDEST_PYTHON ?= python3.11
+ifeq ($(OS),Windows_NT)
+SCRIPTS := Scripts
+else
+SCRIPTS := bin
+endif
+BIN := .venv/$(SCRIPTS)
+BENCH_BIN := .venv-bench/$(SCRIPTS)
+OLDEST_BIN := .venv-oldest/$(SCRIPTS)
 STAMP := .venv/.installed
 BENCH_STAMP := .venv-bench/.installed
+OLDEST_STAMP := .venv-oldest/.installed
+INSTALL := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help install demo test check bench docs clean
+.PHONY: help install demo test test-oldest check bench docs clean
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make install | demo | test | check | bench | docs | clean"
+	@echo "make install | demo | test | test-oldest | check | bench | docs | clean"
 
 install: $(STAMP)
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'rarefy needs Python >= 3.11, this is ' + sys.version)"
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+	$(BIN)/python $(INSTALL) -e ".[dev,docs]"
 	touch $@
 
 demo: $(STAMP)
@@ -25,11 +34,22 @@ demo: $(STAMP)
 test: $(STAMP)
 	$(BIN)/python -m pytest -n auto
 
+# The oldest declared version of everything that the tests import, on the oldest Python.
+test-oldest: $(OLDEST_STAMP)
+	$(OLDEST_BIN)/python -m pytest -n auto
+
+$(OLDEST_STAMP): pyproject.toml tools/oldest-requirements.txt
+	test -x $(OLDEST_BIN)/python || $(OLDEST_PYTHON) -m venv .venv-oldest
+	$(OLDEST_BIN)/python $(INSTALL) -c tools/oldest-requirements.txt -e ".[dev]"
+	touch $@
+
 check: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/python tools/oldest_requirements.py --check
+	$(MAKE) docs
 
 # The peers' own pins exclude the newest scikit-learn, so they get an environment of their own.
 bench: $(BENCH_STAMP)
@@ -41,12 +61,11 @@ bench: $(BENCH_STAMP)
 
 $(BENCH_STAMP): pyproject.toml
 	test -x $(BENCH_BIN)/python || $(PYTHON) -m venv .venv-bench
-	$(BENCH_BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[bench]"
+	$(BENCH_BIN)/python $(INSTALL) -e ".[bench]"
 	touch $@
 
 docs: $(STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[docs]"
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
 clean:
-	rm -rf .venv .venv-bench docs/_build build dist rarefy-demo.html rarefy-results
+	rm -rf .venv .venv-bench .venv-oldest docs/_build build dist rarefy-demo.html rarefy-results
