@@ -32,7 +32,7 @@ demo: $(STAMP)
 	$(BIN)/rarefy demo
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --cov
 
 # The oldest declared version of everything that the tests import, on the oldest Python.
 test-oldest: $(OLDEST_STAMP)
@@ -68,4 +68,4 @@ docs: $(STAMP)
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
 clean:
-	rm -rf .venv .venv-bench .venv-oldest docs/_build build dist rarefy-demo.html rarefy-results
+	rm -rf .venv .venv-bench .venv-oldest docs/_build build dist .coverage .coverage.* rarefy-demo.html rarefy-results
