@@ -22,16 +22,7 @@ class Number(Interval):
 COUNT = Number(Integral, 1, None, closed="left")
 POSITIVE = Number(Real, 0, None, closed="neither")
 NOT_NEGATIVE = Number(Real, 0, None, closed="left")
-
-
-class Share(Number):
-    """A number strictly between 0 and 1 that is not an integer."""
-
-    def __init__(self) -> None:
-        super().__init__(Real, 0, 1, closed="neither")
-
-
-SHARE = Share()
+SHARE = Number(Real, 0, 1, closed="neither")
 
 
 def draw_seed(random_state: Any) -> int:

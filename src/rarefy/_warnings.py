@@ -18,6 +18,6 @@ def warn_user(message: str, category: type[Warning]) -> None:
         The class of the warning.
     """
     frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and str(frame.f_back.f_globals.get("__name__", "")).split(".")[0] in _OURS:
+    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).split(".")[0] in _OURS:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)

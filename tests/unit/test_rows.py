@@ -1,12 +1,21 @@
 """The suite that every form of Rows must pass: add a form to FORMS and it is tested."""
 
+import importlib
+import inspect
+import pkgutil
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from rarefy.backends.kernel_rows import KernelRows
+import rarefy
+import rarefy.backends
+import rarefy.core.linalg
+import rarefy.core.svm
+from rarefy.backends.kernel_rows import KernelRows, kernel_rows
 from rarefy.core.linalg import rows as rows_module
-from rarefy.core.linalg.rows import DenseRows, Rows, SparseRows, as_rows, streamed_gram
+from rarefy.core.linalg.class_pairs import ClassPairs
+from rarefy.core.linalg.rows import DenseRows, Rows, SparseRows, TransposedRows, as_rows, streamed_gram
 
 FORMS = {
     "dense": lambda A: DenseRows(A),
@@ -22,21 +31,74 @@ FORMS = {
     "kernel values on demand": lambda A: KernelRows(A.shape, lambda rows: A[rows]),
     "transposed on demand": lambda A: KernelRows(A.T.shape, lambda rows: A.T[rows]).T,
     "transposed csr": lambda A: SparseRows(sp.csr_array(A.T)).T,
+    "float32 on disk": lambda A: on_disk(A),
+}
+# Class pairs hold a matrix of their own shape: samples by classes, K blocks wide.
+PAIRS = {
+    "class pairs": lambda pairs: pairs,
+    "class pairs, transposed twice": lambda pairs: pairs.T.T,
+    "transposed class pairs": lambda pairs: pairs.T,
 }
 
 
-@pytest.fixture
-def A():
-    rng = np.random.default_rng(0)
-    # Values that float32 holds exactly, so that all forms hold the same matrix.
-    return np.round(rng.standard_normal((37, 5)) * 8) / 8 * (rng.random((37, 5)) < 0.5)
+def on_disk(A):
+    with rarefy.config_context(memory_budget=0, overflow="disk"):
+        rows, where = kernel_rows(A.shape, lambda part: A[part])
+    assert where == "on disk"
+    return rows
 
 
-@pytest.fixture(params=FORMS, autouse=True)
-def form(request, A, monkeypatch):
+def class_pairs():
+    """ClassPairs and the matrix that it stands for, written out row by row."""
+    rng = np.random.default_rng(7)
+    F, labels = np.round(rng.standard_normal((9, 3)) * 8) / 8, rng.permutation(np.repeat([0, 1, 2], 3))
+    dense = []
+    for x, own in zip(F, labels, strict=True):
+        for shift in (1, 2):
+            row = np.zeros((3, 3))
+            row[own], row[(own + shift) % 3] = x, -x
+            dense.append(row.ravel())
+    return ClassPairs.of(DenseRows(F), labels, 3), np.array(dense)
+
+
+@pytest.fixture(params=[*FORMS, *PAIRS])
+def case(request, monkeypatch):
+    """A form of Rows and the matrix that it holds."""
     monkeypatch.setattr(rows_module, "BLOCK_ENTRIES", 40)  # several blocks, the last one ragged
     monkeypatch.setattr(rows_module, "WIDENED_ENTRIES", 40)
-    return FORMS[request.param](A)
+    if request.param in PAIRS:
+        pairs, dense = class_pairs()
+        form = PAIRS[request.param](pairs)
+        return form, dense if form.shape == dense.shape else dense.T
+    rng = np.random.default_rng(0)
+    # Values that float32 holds exactly, so that all forms hold the same matrix.
+    A = np.round(rng.standard_normal((37, 5)) * 8) / 8 * (rng.random((37, 5)) < 0.5)
+    return FORMS[request.param](A), A
+
+
+@pytest.fixture
+def form(case):
+    return case[0]
+
+
+@pytest.fixture
+def A(case):
+    return case[1]
+
+
+def test_every_class_of_rows_has_a_form():
+    """Also those of other modules: whoever adds one adds it here."""
+    pairs, _ = class_pairs()
+    used = {type(make(np.eye(3))) for make in FORMS.values()} | {type(make(pairs)) for make in PAIRS.values()}
+    assert used == {DenseRows, SparseRows, KernelRows, ClassPairs, TransposedRows}
+    found = set()
+    for package in (rarefy.core.linalg, rarefy.core.svm, rarefy.backends):
+        for info in pkgutil.iter_modules(package.__path__):
+            module = importlib.import_module(f"{package.__name__}.{info.name}")
+            for thing in vars(module).values():
+                if inspect.isclass(thing) and {"gram", "sketch", "blocks"} <= set(dir(thing)):
+                    found.add(thing)
+    assert found - {Rows, rows_module.OnDemand} == used
 
 
 def test_is_rows(form, A):
@@ -46,37 +108,50 @@ def test_is_rows(form, A):
 
 
 def test_products(form, A):
-    rng = np.random.default_rng(1)
-    for v in (rng.standard_normal(5), rng.standard_normal((5, 3))):
-        np.testing.assert_allclose(form @ v, A @ v, rtol=1e-13)
-    u = rng.standard_normal((37, 2))
-    np.testing.assert_allclose(form.T @ u, A.T @ u, rtol=1e-12)
+    rng, (n, k) = np.random.default_rng(1), A.shape
+    for v in (rng.standard_normal(k), rng.standard_normal((k, 3))):
+        np.testing.assert_allclose(form @ v, A @ v, rtol=1e-13, atol=1e-14)
+    for u in (rng.standard_normal(n), rng.standard_normal((n, 2))):
+        np.testing.assert_allclose(form.T @ u, A.T @ u, rtol=1e-12, atol=1e-14)
     assert (form @ v).dtype == np.float64
 
 
 def test_gram_with_and_without_weights(form, A):
-    w = np.random.default_rng(2).random(37)
-    np.testing.assert_allclose(form.gram(), A.T @ A, rtol=1e-13)
-    np.testing.assert_allclose(form.gram(w), A.T @ (w[:, None] * A), rtol=1e-12)
+    w = np.random.default_rng(2).random(len(A))
+    for weights in (w, w - 0.5):  # weights may be negative
+        np.testing.assert_allclose(form.gram(weights), A.T @ (weights[:, None] * A), rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(form.gram(), A.T @ A, rtol=1e-13, atol=1e-14)
     assert form.gram().dtype == np.float64
 
 
+def test_gram_of_the_transpose(form, A):
+    w = np.random.default_rng(2).random(A.shape[1])
+    np.testing.assert_allclose(form.T.gram(), A @ A.T, rtol=1e-13, atol=1e-14)
+    np.testing.assert_allclose(form.T.gram(w), (A * w) @ A.T, rtol=1e-12, atol=1e-14)
+
+
+def test_rough_gram_has_single_precision(form, A):
+    np.testing.assert_allclose(form.gram(rough=True), A.T @ A, rtol=1e-5, atol=1e-5)
+
+
 def test_sketch(form, A):
-    G = np.random.default_rng(3).standard_normal((4, 37))
+    G = np.random.default_rng(3).standard_normal((4, len(A)))
     np.testing.assert_allclose(form.sketch(G), G @ A, rtol=1e-12, atol=1e-14)
 
 
 def test_take_subset_and_scaled(form, A):
-    index = np.array([30, 2, 2, 36])
-    T = np.random.default_rng(4).standard_normal((5, 2))
+    n, k = A.shape
+    index = np.array([n - 7, 2, 2, n - 1])
+    T = np.random.default_rng(4).standard_normal((k, 2))
     np.testing.assert_array_equal(form.take(index), A[index])
     np.testing.assert_allclose(form.take(index, T), A[index] @ T, rtol=1e-13, atol=1e-15)
     np.testing.assert_array_equal(form.subset(index).take(np.arange(4)), A[index])
-    np.testing.assert_array_equal(form.scaled(0.5).take(np.arange(37)), A / 2)
+    np.testing.assert_array_equal(form.T.subset(index[1:3]).take(np.arange(2)), A.T[index[1:3]])
+    np.testing.assert_array_equal(form.scaled(0.5).take(np.arange(n)), A / 2)
 
 
 def test_blocks_cover_all_rows_in_order(form, A):
-    T = np.random.default_rng(5).standard_normal((5, 2))
+    T = np.random.default_rng(5).standard_normal((A.shape[1], 2))
     for factor, expected in ((None, A), (T, A @ T)):
         slices, blocks = zip(*form.blocks(factor), strict=True)
         assert len(blocks) > 1
@@ -85,16 +160,30 @@ def test_blocks_cover_all_rows_in_order(form, A):
     np.testing.assert_allclose(streamed_gram(form, T), (A @ T).T @ (A @ T), rtol=1e-12)
 
 
-def test_no_rows_at_all(form):
-    none = form.subset(np.array([], dtype=np.intp))
-    assert none.shape == (0, 5)
-    np.testing.assert_array_equal(none.gram(), np.zeros((5, 5)))
-    assert (none @ np.ones(5)).shape == (0,)
-    np.testing.assert_array_equal(none.T @ np.ones(0), np.zeros(5))
-    np.testing.assert_array_equal(none.sketch(np.ones((2, 0))), np.zeros((2, 5)))
+def test_no_rows_at_all(form, A):
+    none, k = form.subset(np.array([], dtype=np.intp)), A.shape[1]
+    assert none.shape == (0, k)
+    np.testing.assert_array_equal(none.gram(), np.zeros((k, k)))
+    assert (none @ np.ones(k)).shape == (0,)
+    np.testing.assert_array_equal(none.T @ np.ones(0), np.zeros(k))
+    np.testing.assert_array_equal(none.sketch(np.ones((2, 0))), np.zeros((2, k)))
 
 
-def test_as_rows_widens_integers_and_booleans(A):
+def test_transposed_rows_on_demand_are_computed_once_a_call():
+    A, calls = np.random.default_rng(0).standard_normal((60, 4)), []
+    rows = KernelRows(A.shape, lambda part: calls.append(len(A[part])) or A[part])
+    for use in (
+        lambda T: T.gram(),
+        lambda T: T.gram(np.ones(4)),
+        lambda T: list(T.blocks()),
+        lambda T: T @ np.ones(60),
+    ):
+        calls.clear()
+        use(rows.T)
+        assert sum(calls) == 60
+
+
+def test_as_rows_widens_integers_and_booleans():
     counts = np.full((300, 2), 1, dtype=np.int8)
     for X in (counts, counts.astype(bool), sp.csr_array(counts), sp.csr_array(counts.astype(bool))):
         assert as_rows(X).gram()[0, 1] == 300

@@ -6,7 +6,8 @@ import scipy.sparse as sp
 
 from oracles import textbook
 from rarefy.core.linalg.rows import as_rows
-from rarefy.core.linalg.spectrum import residual_norms2, sketched, spectrum
+from rarefy.core.linalg.sketch import Sketch
+from rarefy.core.linalg.spectrum import decompose, residual_norms2, resolve_rank
 
 
 def with_singular_values(n, d, sigma, seed=0):
@@ -26,7 +27,7 @@ def projector(V):
 def test_spans_the_row_space_with_the_right_singular_values(shape, convert):
     sigma = np.array([5.0, 3, 1, 0.2])
     X, V = with_singular_values(*shape, sigma)
-    spec = spectrum(as_rows(convert(X)))
+    spec = decompose(as_rows(convert(X))).leading()
     found = spec.V.take(np.arange(shape[1]))
     assert spec.rank == spec.numerical_rank == 4
     np.testing.assert_allclose(spec.sigma, sigma, rtol=1e-12)
@@ -40,7 +41,7 @@ def test_spans_the_row_space_with_the_right_singular_values(shape, convert):
 @pytest.mark.parametrize("smallest", [1e-3, 1e-5, 1e-7, 1e-9, 1e-11, 1e-12])
 def test_resolves_small_singular_values_as_a_full_svd_would(shape, smallest):
     X, _ = with_singular_values(*shape, np.array([1.0, 0.5, smallest]))
-    spec = spectrum(as_rows(X))
+    spec = decompose(as_rows(X)).leading()
     V, sigma = textbook.right_vectors(X)
     found = spec.V.take(np.arange(shape[1]))
     assert spec.rank == 3
@@ -53,23 +54,23 @@ def test_resolves_small_singular_values_as_a_full_svd_would(shape, smallest):
 
 def test_rounding_does_not_count_as_rank():
     X, _ = with_singular_values(30, 200, np.ones(7))
-    assert spectrum(as_rows(X)).numerical_rank == 7
+    assert decompose(as_rows(X)).leading().numerical_rank == 7
     repeated = np.vstack([X, X, X[:5] + X[5:10]])
-    assert spectrum(as_rows(repeated)).numerical_rank == 7
+    assert decompose(as_rows(repeated)).leading().numerical_rank == 7
 
 
 def test_float32_data_are_exact_numbers_too():
     # Small directions of float32 data are real: a certificate must not lose them.
     X = np.random.default_rng(0).standard_normal((10, 5000))
     X[3:] *= 1e-5
-    assert spectrum(as_rows(X.astype(np.float32))).numerical_rank == 10
+    assert decompose(as_rows(X.astype(np.float32))).leading().numerical_rank == 10
 
 
 @pytest.mark.parametrize("factor", [1e-160, 1e-150, 1e150, 1e152])
 @pytest.mark.parametrize("convert", [np.asarray, sp.csr_array])
 def test_huge_and_tiny_scales(factor, convert):
     X, _ = with_singular_values(5, 30, np.array([3.0, 2, 1]))
-    spec, scaled = spectrum(as_rows(X)), spectrum(as_rows(convert(X * factor)))
+    spec, scaled = decompose(as_rows(X)).leading(), decompose(as_rows(convert(X * factor))).leading()
     assert scaled.rank == 3
     np.testing.assert_allclose(scaled.sigma / factor, spec.sigma, rtol=1e-12)
     np.testing.assert_allclose(scaled.V.norms2, spec.V.norms2, atol=1e-12)
@@ -77,7 +78,7 @@ def test_huge_and_tiny_scales(factor, convert):
 
 def test_keeps_what_is_asked_for_and_says_what_is_left_out():
     X, V = with_singular_values(8, 50, np.array([3.0, 2, 1]))
-    spec = spectrum(as_rows(X), keep=lambda sigma: len(sigma) - 1)
+    spec = (whole := decompose(as_rows(X))).leading(whole.rank - 1)
     assert (spec.rank, spec.numerical_rank) == (2, 3)
     assert spec.energy == pytest.approx(13 / 14)
     Vk = V[:, :2]
@@ -87,14 +88,29 @@ def test_keeps_what_is_asked_for_and_says_what_is_left_out():
 
 
 def test_zero_data_has_rank_zero():
-    assert spectrum(as_rows(np.zeros((3, 5)))).rank == 0
-    assert spectrum(as_rows(sp.csr_array((3, 5)))).rank == 0
+    assert decompose(as_rows(np.zeros((3, 5)))).leading().rank == 0
+    assert decompose(as_rows(sp.csr_array((3, 5)))).leading().rank == 0
 
 
 def test_a_sketch_preserves_squared_norms_on_average():
     X, _ = with_singular_values(50, 20, np.array([3.0, 2, 1]))
     rng = np.random.default_rng(0)
-    mean = np.mean([sketched(as_rows(X), 5, rng).gram() for _ in range(2000)], axis=0)
+    mean = np.mean([Sketch(5, int(rng.integers(2**63))).apply(as_rows(X)).gram() for _ in range(2000)], axis=0)
     # Each entry has standard deviation at most 9 sqrt(2/5), divided by sqrt(2000).
     np.testing.assert_allclose(mean, X.T @ X, atol=5 * 9 * np.sqrt(2 / 5 / 2000))
-    assert spectrum(sketched(as_rows(X), 2, rng)).rank == 2
+    assert decompose(Sketch(2, 0).apply(as_rows(X))).rank == 2
+
+
+def test_a_rank_is_a_number_a_share_of_the_squares_or_all():
+    sigma = np.array([3.0, 2.0, 1.0])  # squares 9, 4, 1 of 14
+    assert [resolve_rank(sigma, rank) for rank in (None, 2, 7, 9 / 14, 0.65, 13 / 14, 0.99)] == [3, 2, 3, 1, 2, 2, 3]
+
+
+def test_a_leading_part_is_that_of_the_whole():
+    X, V = with_singular_values(6, 30, np.array([5.0, 3, 1, 0.2]))
+    whole = decompose(as_rows(X))
+    part = whole.leading(2)
+    np.testing.assert_allclose(projector(part.V.take(np.arange(30))), projector(V[:, :2]), atol=1e-12)
+    assert (part.rank, part.numerical_rank) == (2, 4)
+    assert part.next_singular_value == pytest.approx(1.0)
+    assert part.energy == pytest.approx(34 / 35.04)
