@@ -6,6 +6,7 @@ import scipy.sparse as sp
 
 from rarefy.datasets import _load, load, load_libsvm, load_techtc, make_rare_gaussians, make_relevant
 from rarefy.exceptions import MissingDataError
+from rarefy.papers.data import remember
 
 
 def test_relevant_features_have_the_promised_means():
@@ -153,3 +154,25 @@ def test_fingerprints_know_the_content_and_not_the_place(tmp_path):
     for name in ("x.npz", "set", "set/x.txt"):
         a, b, c = (_load.fingerprint(tmp_path / folder / name) for folder in "abc")
         assert a == b != c
+
+
+def test_files_are_recorded_where_they_are_used_also_when_they_were_read_before(tmp_path):
+    path = tmp_path / "features.idx"
+    path.write_text("0 word\n")
+    (tmp_path / "vectors.dat").write_text("1 0:1\n")
+    (tmp_path / "techtc300").mkdir()
+    path.parent.rename(tmp_path.parent / "set")
+    (tmp_path / "techtc300").mkdir(parents=True)
+    (tmp_path.parent / "set").rename(tmp_path / "techtc300" / "Exp_1_2")
+
+    @remember
+    def documents(data):
+        return load("techtc:1_2", data)
+
+    for _ in range(2):  # the second time from memory
+        with _load.recorded_files() as files:
+            documents(tmp_path)
+        assert files == {"techtc300/Exp_1_2": _load.fingerprint(tmp_path / "techtc300" / "Exp_1_2")}
+    with _load.recorded_files() as files:
+        pass
+    assert files == {}

@@ -3,7 +3,9 @@
 import hashlib
 import zipfile
 import zlib
+from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -275,7 +277,7 @@ def _require(data_dir, name, where):
         raise MissingDataError(f"{path} is missing. It holds {where}.")
     if path.suffix == ".npz" and not zipfile.is_zipfile(path):
         raise MissingDataError(f"{path} is damaged, or no archive of arrays. It should hold {where}.")
-    _in_use[str(Path(data_dir).resolve()), name] = fingerprint(path)
+    note_files({name: fingerprint(path)})
     return path
 
 
@@ -292,14 +294,25 @@ def _reading(path, where):
         ) from error
 
 
-_in_use: dict[tuple[str, str], str] = {}
-"""Files that were opened in this process, with what they hold; some data are read once and used many times."""
+_opened: ContextVar[dict[str, str] | None] = ContextVar("rarefy_opened_files", default=None)
 
 
-def files_in_use(data_dir):
-    """Names and fingerprints of the files of a folder that were opened so far."""
-    folder = None if data_dir is None else str(Path(data_dir).resolve())
-    return {name: mark for (where, name), mark in _in_use.items() if where == folder}
+@contextmanager
+def recorded_files() -> Iterator[dict[str, str]]:
+    """Names and fingerprints of the files that `load` opens inside this block."""
+    found: dict[str, str] = {}
+    token = _opened.set(found)
+    try:
+        yield found
+    finally:
+        _opened.reset(token)
+
+
+def note_files(files: dict[str, str]) -> None:
+    """Add files to what the surrounding `recorded_files` knows of, if there is one."""
+    found = _opened.get()
+    if found is not None:
+        found.update(files)
 
 
 def fingerprint(path):

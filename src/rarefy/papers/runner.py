@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 import rarefy
 from rarefy._files import write_whole
-from rarefy.datasets._load import files_in_use, fingerprint
+from rarefy.datasets._load import fingerprint, recorded_files
 from rarefy.exceptions import MissingDataError
 from rarefy.papers.claims import judge
 
@@ -152,12 +152,12 @@ def _is_text(node):
 def _measure(i, run, cell, path, data, jobs, origin):
     start = time.perf_counter()
     # Several processes share the cores: more than one thread each would only wait for one another.
-    with threadpool_limits(limits=1 if jobs != 1 else None):
+    with threadpool_limits(limits=1 if jobs != 1 else None), recorded_files() as files:
         try:
             metrics = run(data=data, **cell)
         except MissingDataError as error:
             return i, error
     seconds = time.perf_counter() - start
-    stored = {"origin": origin, "cell": cell, "files": files_in_use(data), "seconds": seconds, "metrics": metrics}
+    stored = {"origin": origin, "cell": cell, "files": files, "seconds": seconds, "metrics": metrics}
     write_whole(path, json.dumps(stored, indent=1))
     return i, metrics

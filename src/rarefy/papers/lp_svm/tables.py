@@ -1,7 +1,6 @@
 """Cells of the tables about linear programs in a kernel's leading subspace."""
 
 import time
-from functools import lru_cache
 
 import numpy as np
 from sklearn.svm import SVC
@@ -9,6 +8,7 @@ from threadpoolctl import threadpool_limits
 
 from rarefy.datasets import load
 from rarefy.kernel import KernelSubspace, SubspaceLPSVC
+from rarefy.papers.data import remember
 
 _PIXELS = 784
 _SVC_C = 10.0
@@ -98,7 +98,7 @@ def _timed(function, *arguments):
     return found, time.process_time() - start
 
 
-@lru_cache(maxsize=1)
+@remember
 def _digits(data, n_train, n_test):
     """Pixels from -1 to 1 and labels, to learn from and to test with: the first rows of a fixed shuffle."""
     found = load("mnist", data)

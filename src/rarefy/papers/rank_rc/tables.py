@@ -1,7 +1,6 @@
 """Cells of the tables and figures about ranking a rare class."""
 
 import time
-from functools import lru_cache
 
 import numpy as np
 from scipy.special import logsumexp
@@ -9,8 +8,9 @@ from sklearn.metrics import roc_auc_score
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import StratifiedShuffleSplit
 
-from rarefy.datasets import load, make_rare_gaussians
+from rarefy.datasets import load
 from rarefy.metrics import mauc_score
+from rarefy.papers.data import make_rare_gaussians, remember
 from rarefy.papers.rank_rc.rankers import candidates, choose, inner_folds, score, standardised
 from rarefy.ranking import RankRC, subset_bound
 
@@ -149,7 +149,7 @@ def intrusion(data, *, method, share, sample, n_check, n_test):
     return found
 
 
-@lru_cache(maxsize=1)
+@remember
 def _connections(data):
     """The KDD Cup's rows, each once."""
     bunch = load("kddcup99_10pct", data)
