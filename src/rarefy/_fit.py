@@ -24,9 +24,9 @@ def fit_method(fit: F) -> F:
     @wraps(fit)
     def fit_or_restore(self: Any, *args: Any, **kwargs: Any) -> Any:
         before = dict(vars(self))
-        for name in fitted_names(self):
-            delattr(self, name)
         try:
+            for name in fitted_names(self):
+                delattr(self, name)
             return checked(self, *args, **kwargs)
         except BaseException as error:
             vars(self).clear()

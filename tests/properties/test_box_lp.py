@@ -71,21 +71,21 @@ svms = st.builds(make_svm, st.sampled_from(STRUCTURES), st.integers(2, 40), st.i
 
 @settings(max_examples=150)
 @given(svms)
-def test_the_dual_of_a_1_norm_svm_is_solved_as_by_highs_whether_variables_are_settled_or_not(p):
+def test_the_dual_of_a_1_norm_svm_is_solved_as_by_highs_whether_variables_are_fixed_or_not(p):
     best = best_value(p)
-    for settle in (True, False):
-        assert_optimal(p, p.solve(settle=settle), best)
+    for fix in (True, False):
+        assert_optimal(p, p.solve(fix=fix), best)
 
 
 @pytest.mark.parametrize("structure", STRUCTURES)
 @pytest.mark.parametrize("alpha", [1e-2, 1.0, 300.0])
 def test_hundreds_of_examples_of_every_structure_are_solved_as_by_highs(structure, alpha):
-    # Large enough for most variables to be settled, which the random programs above are not.
+    # Large enough for most variables to be fixed, which the random programs above are not.
     for seed in range(2):
         p = make_svm(structure, 400, 4, alpha, seed)
         best = best_value(p)
-        for settle in (True, False):
-            assert_optimal(p, p.solve(settle=settle), best)
+        for fix in (True, False):
+            assert_optimal(p, p.solve(fix=fix), best)
 
 
 @settings(max_examples=30)
@@ -93,8 +93,8 @@ def test_hundreds_of_examples_of_every_structure_are_solved_as_by_highs(structur
 def test_a_start_from_another_penalty_leads_to_the_same_optimum(structure, M, S, seed, alpha, other):
     p, elsewhere = make_svm(structure, M, S, alpha, seed), make_svm(structure, M, S, other, seed)
     start = elsewhere.solve()
-    for settle in (True, False):
-        assert_optimal(p, p.solve(settle=settle, start=start), best_value(p))
+    for fix in (True, False):
+        assert_optimal(p, p.solve(fix=fix, start=start), best_value(p))
 
 
 @settings(max_examples=20)
@@ -146,8 +146,8 @@ some_kinds = st.lists(st.sampled_from(KINDS), min_size=1, max_size=4, unique=Tru
 @given(st.builds(make_program, *sizes, some_kinds, st.just(True), st.just(0.0), seeds))
 def test_a_program_with_finite_infinite_and_equal_bounds_is_solved_as_by_highs(p):
     best = best_value(p)
-    for settle in (True, False):
-        assert_optimal(p, p.solve(settle=settle), best)
+    for fix in (True, False):
+        assert_optimal(p, p.solve(fix=fix), best)
 
 
 @settings(max_examples=100)
@@ -173,8 +173,8 @@ def test_an_equation_out_of_reach_of_the_box_is_never_called_solved(n, q, k, exc
     rhs = p.rhs.copy()
     rhs[0] = farthest + excess
     p = Program(p.A, p.few, p.c, p.lower, p.upper, rhs, p.curvature)
-    for settle in (True, False):
-        found = p.solve(settle=settle)
+    for fix in (True, False):
+        found = p.solve(fix=fix)
         assert found.status in ("infeasible", "stalled")
         if found.status == "infeasible":
             assert_proved_infeasible(p, found)
@@ -204,5 +204,5 @@ def make_curved(n, q, k, kinds, straight, scale, seed):
 def test_a_program_with_curvature_is_solved_as_by_enumeration(p):
     best = best_value_by_enumeration(p)
     assert np.isfinite(best)
-    for settle in (True, False):
-        assert_optimal(p, p.solve(settle=settle), best)
+    for fix in (True, False):
+        assert_optimal(p, p.solve(fix=fix), best)

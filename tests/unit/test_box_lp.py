@@ -69,14 +69,14 @@ def test_fixed_variables_stay_where_they_are_to_the_last_digit():
 
 
 @pytest.mark.parametrize("alpha", [1.0, 30.0, 1000.0])
-def test_settled_variables_are_left_out_and_the_optimum_is_the_same(alpha):
+def test_fixed_variables_are_left_out_and_the_optimum_is_the_same(alpha):
     p = overlapping(alpha=alpha)
-    settled, counts = counted(p, settle=True)
-    whole, all_counts = counted(p, settle=False)
+    fixed, counts = counted(p, fix=True)
+    whole, all_counts = counted(p, fix=False)
     best = best_value(p)
-    assert_optimal(p, settled, best)
+    assert_optimal(p, fixed, best)
     assert_optimal(p, whole, best)
-    assert settled.objective == pytest.approx(whole.objective, rel=1e-7)
+    assert fixed.objective == pytest.approx(whole.objective, rel=1e-7)
     weighted, all_weighted = counts[1:], all_counts[1:]
     assert counts[0] is all_counts[0] is None
     assert set(all_weighted) == {3000}
@@ -85,7 +85,7 @@ def test_settled_variables_are_left_out_and_the_optimum_is_the_same(alpha):
     assert sum(weighted) / len(weighted) < 2500
 
 
-def test_variables_are_settled_also_when_the_middle_of_the_box_solves_the_equations():
+def test_variables_are_fixed_also_when_the_middle_of_the_box_solves_the_equations():
     rng = np.random.default_rng(0)
     p = program(rng.standard_normal((2000, 5)), rng.uniform(-1, 1, 2000), -np.ones(2000), np.ones(2000))
     found, counts = counted(p)
@@ -101,25 +101,25 @@ def test_penalties_that_hold_every_z_at_a_bound_and_that_hold_none_are_solved():
         assert np.all((np.abs(found.x[1000:]) > 0.99 * alpha) == at_bound)
 
 
-def settle_recklessly(monkeypatch, threshold):
+def fix_recklessly(monkeypatch, threshold):
     """From the first chance on, at whichever bound the reduced cost points to, however small it is."""
-    monkeypatch.setattr(module, "_SETTLED", threshold)
+    monkeypatch.setattr(module, "_FIXED", threshold)
     monkeypatch.setattr(module, "_AT_LEAST", 2)
     monkeypatch.setattr(module, "_EARLY", 10**9)
 
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("threshold", [1e-6, 1e-2, 1.0])
-def test_the_optimum_is_that_of_all_variables_even_if_they_are_settled_much_too_early(monkeypatch, threshold, seed):
-    settle_recklessly(monkeypatch, threshold)
+def test_the_optimum_is_that_of_all_variables_even_if_they_are_fixed_much_too_early(monkeypatch, threshold, seed):
+    fix_recklessly(monkeypatch, threshold)
     p = overlapping(M=600, S=4, alpha=20.0, seed=seed)
     assert_optimal(p, p.solve(), best_value(p))
 
 
 @pytest.mark.parametrize("tol", [0.03, 0.01])
-def test_the_gap_is_closed_for_the_settled_variables_too(monkeypatch, tol):
-    # With a coarse tolerance the working variables are done before the settled ones are looked at again.
-    settle_recklessly(monkeypatch, 1e-2)
+def test_the_gap_is_closed_for_the_fixed_variables_too(monkeypatch, tol):
+    # With a coarse tolerance the working variables are done before the fixed ones are looked at again.
+    fix_recklessly(monkeypatch, 1e-2)
     for seed in range(6):
         found = overlapping(M=600, S=4, alpha=20.0, seed=seed).solve(tol=tol)
         assert found.status == "optimal"
@@ -133,7 +133,7 @@ def test_a_start_from_multipliers_that_mean_nothing_leads_to_the_same_optimum(si
     start = BoxLP(np.zeros(604), y, 0.0, 0.0, 0.0, 0, "optimal")
     best = best_value(p)
     assert_optimal(p, p.solve(start=start), best)
-    assert_optimal(p, p.solve(start=start, settle=False), best)
+    assert_optimal(p, p.solve(start=start, fix=False), best)
 
 
 def test_a_start_near_the_optimum_saves_products():
@@ -161,7 +161,7 @@ def test_a_gram_matrix_that_is_known_is_not_computed_again_and_changes_nothing()
         lambda A: SparseRows(sp.csc_array(A.astype(np.float32))),
     ],
 )
-def test_every_form_of_storage_gives_the_same_optimum_when_variables_are_settled(form):
+def test_every_form_of_storage_gives_the_same_optimum_when_variables_are_fixed(form):
     p = overlapping(M=1500, S=5)
     rounded = p.A.astype(np.float32).astype(np.float64)
     p = program(np.where(np.abs(rounded) < 0.5, 0.0, rounded), p.c, p.lower, p.upper, few=p.few)
@@ -171,7 +171,7 @@ def test_every_form_of_storage_gives_the_same_optimum_when_variables_are_settled
 def test_every_iteration_is_reported_and_the_last_gap_is_the_one_it_stopped_on():
     calls = []
     p = overlapping(M=200, S=3)
-    found = p.solve(callback=lambda *call: calls.append(call), settle=False)
+    found = p.solve(callback=lambda *call: calls.append(call), fix=False)
     assert [i for i, _ in calls] == list(range(found.n_iter + 1))
     assert calls[-1][1] == pytest.approx(found.gap / (1 + abs(found.objective)), abs=1e-12)
     assert calls[-1][1] <= 1e-8 < calls[-2][1]
@@ -271,24 +271,24 @@ def test_programs_with_a_single_feasible_point_or_without_bounds_are_solved(p, s
 
 
 # Found by random search: a step that ends exactly at a bound leaves no room for the next; of few rows all were
-# settled, and nothing was left to work on; a class without weight leaves a single feasible point.
+# fixed, and nothing was left to work on; a class without weight leaves a single feasible point.
 SMALL = {
     "one of three at its bound after a full step": svm_dual([[2], [-1], [2]], [-1, 1, -1], 0.01),
     "features without a difference": svm_dual([[0], [0]], [1, -1], 1e-4, [10, 100]),
     "unequal weights": svm_dual([[1], [-1]], [1, -1], 0.01, [100, 10]),
-    "separable, everything settled": svm_dual([[1], [0], [-2]], [1, 1, -1], 1e-4),
-    "two rows, everything settled": svm_dual([[1], [2]], [-1, 1], 0.1, [0.01, 1]),
+    "separable, everything fixed": svm_dual([[1], [0], [-2]], [1, 1, -1], 1e-4),
+    "two rows, everything fixed": svm_dual([[1], [2]], [-1, 1], 0.1, [0.01, 1]),
     "one class without weight": svm_dual([[-2], [-1]], [1, -1], 1.0, [10, 0]),
     "one class only": svm_dual([[1], [2]], [1, 1], 1.0),
     "a hopeless majority": svm_dual(np.arange(15.0)[:, None] % 4, [1] + [-1] * 14, 300.0),
 }
 
 
-@pytest.mark.parametrize("settle", [True, False])
+@pytest.mark.parametrize("fix", [True, False])
 @pytest.mark.parametrize("case", SMALL)
-def test_small_duals_that_once_stalled_or_broke_are_solved(case, settle):
+def test_small_duals_that_once_stalled_or_broke_are_solved(case, fix):
     p = SMALL[case]
-    assert_optimal(p, p.solve(settle=settle), best_value(p))
+    assert_optimal(p, p.solve(fix=fix), best_value(p))
 
 
 def test_weights_over_six_decades_are_solved_though_the_first_steps_are_short():

@@ -63,6 +63,10 @@ def _claims(c: "Certificate") -> list[str]:
             f"No claim about margin, radius or risk: {c.unseen} columns are not zero, but so short beside the longest "
             "that they are lost in its rounding. Bring the columns to comparable sizes."
         ]
+    return [*_margin_claims(c), *_radius_claims(c), _risk_claim(c)]
+
+
+def _margin_claims(c: "Certificate") -> list[str]:
     lines = []
     if c.margin_floor is None:
         lines.append("No claim about the margin: a direction of the row space was lost, and a margin along it with it.")
@@ -82,6 +86,11 @@ def _claims(c: "Certificate") -> list[str]:
         lines.append(
             f"Soft margin, any C: the dual optimum grows by at most {factor:.4g} times the new squared norm ||w~||^2."
         )
+    return lines
+
+
+def _radius_claims(c: "Certificate") -> list[str]:
+    lines = []
     if c.radius_margin_ratio is not None:
         lines.append(
             f"Squared radius over squared margin grows at most by the factor {c.radius_margin_ratio:.4g}, "
@@ -91,12 +100,14 @@ def _claims(c: "Certificate") -> list[str]:
         lines.append(
             f"Radius: the smallest enclosing ball's squared radius grows at most by the factor {c.radius_ratio:.4g}."
         )
-    if c.risk_ratio is None:
-        lines.append(f"No claim about ridge risk: it needs ||E|| < 1, here {c.distortion:.4g}.")
-    else:
-        lines.append(
-            f"Ridge risk, worst case over signals and on average: at most {c.risk_ratio:.4g} times; "
-            f"for one fixed signal at most {c.fixed_signal_risk_ratio():.4g} times "
-            "(less with a penalty: fixed_signal_risk_ratio)."
-        )
     return lines
+
+
+def _risk_claim(c: "Certificate") -> str:
+    if c.risk_ratio is None:
+        return f"No claim about ridge risk: it needs ||E|| < 1, here {c.distortion:.4g}."
+    return (
+        f"Ridge risk, worst case over signals and on average: at most {c.risk_ratio:.4g} times; "
+        f"for one fixed signal at most {c.fixed_signal_risk_ratio():.4g} times "
+        "(less with a penalty: fixed_signal_risk_ratio)."
+    )

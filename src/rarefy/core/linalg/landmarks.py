@@ -1,4 +1,4 @@
-"""Which points to keep kernel functions of."""
+"""Which samples to keep kernel functions of."""
 
 from collections.abc import Callable
 
@@ -10,8 +10,8 @@ from rarefy.core.linalg.rows import Array, Index
 def pivoted_cholesky(diagonal: Array, column: Callable[[int], Array], n: int, first: Index) -> Index:
     """Points chosen one by one, each the worst represented by those before, after some that are given.
 
-    diagonal : (m,) k(x, x); column(i) : (m,) k(x, x_i). The residual of a point is the squared distance of
-    its image from the span of the images chosen so far. At most n points come back, in order of choice.
+    diagonal : (m,) k(x, x); column(i) : (m,) k(x, x_i). The residual of a sample is the squared distance of
+    its image from the span of the images chosen so far. At most n samples come back, in order of choice.
     """
     residual = diagonal.astype(np.float64).copy()
     factors = np.zeros((len(residual), n))
@@ -34,15 +34,15 @@ def pivoted_cholesky(diagonal: Array, column: Callable[[int], Array], n: int, fi
 
 
 def ridge_leverage(D: Array, diagonal: Array, weights: Array, size: int) -> Array:
-    """Estimates of x^T (sum of all x x^T + ridge)^-1 x in feature space: how much a point adds to a subspace.
+    """Estimates of x^T (sum of all x x^T + ridge)^-1 x in feature space: how much a sample adds to a subspace.
 
-    D : (m, k) coordinates of the points in the subspace of a first sample; diagonal : (m,) k(x, x). What is inside the
-    subspace is measured by the points themselves, what is outside by the ridge: its share of `size` dimensions.
+    D : (m, k) coordinates of the samples in the subspace of a first sample; diagonal : (m,) k(x, x). What is inside the
+    subspace is measured by the samples themselves, what is outside by the ridge: its share of `size` dimensions.
     """
     outside = np.maximum(diagonal - np.sum(D * D, axis=1), 0.0)
     G = (D.T * weights) @ D
     ridge = max(float(weights @ outside) / size, 1e-12 * float(np.trace(G)), 1e-300)
     inside = np.sum(D * np.linalg.solve(G + ridge * np.eye(len(G)), D.T).T, axis=1)
-    # A floor keeps every point eligible: the scores are estimates.
+    # A floor keeps every sample eligible: the scores are estimates.
     scores = inside + outside / ridge
     return np.asarray(scores + 1e-3 * scores.mean() + 1e-300)

@@ -1,6 +1,6 @@
 r"""Singular values and right singular vectors of a wide or a tall matrix, through its Gram matrix.
 
-X     : (n, d) data, rows are points
+X     : (n, d) data, one sample a row
 V     : (d, l) right singular vectors, one row a feature
 sigma : (l,) singular values, decreasing
 tau_i : squared norm of row i of V, the leverage score of feature i
@@ -30,7 +30,7 @@ EPS = float(np.finfo(np.float64).eps)
 _GRAM_TRACE_RANGE = (1e-200, 1e200)
 
 # Share of the largest eigenvalue below which an eigenvalue of a Gram matrix has lost too many
-# digits (half of them are gone there) and is computed again from the data.
+# digits (half of them are lost there) and is computed again from the data.
 _RESOLVED = 1e-9
 
 # T^T X X^T T may differ from I by this much before V is orthonormalised again.

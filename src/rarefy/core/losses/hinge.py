@@ -43,10 +43,10 @@ class HingeSums:
         sorted_a, sorted_b = a[self.order_a], b[self.order_b]
         # Both sides compare the same rounded numbers, so that they agree on the piece of every pair.
         within, far = 1.0, 1.0 - 2.0 * self.eps
-        # Lower points from `quad` on are within the margin of an upper one, from `line` on far within.
+        # Lower scores from `quad` on are within the margin of an upper one, from `line` on far within.
         self.quad = np.searchsorted(sorted_b, a - within, side="right")
         self.line = np.searchsorted(sorted_b, a - far, side="right")
-        # Upper points before `quad_of` are too low for a lower one; before `line_of` far too low.
+        # Upper scores before `quad_of` are too low for a lower one; before `line_of` far too low.
         self.quad_of = np.searchsorted(sorted_a - within, b, side="left")
         self.line_of = np.searchsorted(sorted_a - far, b, side="left")
         shift = float(np.concatenate([a, b]).mean())  # squares of large numbers would cost digits

@@ -12,9 +12,9 @@ the method stops on and reports.
 
 One iteration is one weighted Gram matrix of A, one k x k Cholesky factorisation and a few products with
 A. Most variables end at a bound, and long before the end it is plain at which: such variables are
-*settled*, set to their bound and left out of the Gram matrix and the products. Every time the barrier
+*fixed*, set to their bound and left out of the Gram matrix and the products. Every time the barrier
 has fallen tenfold, and before anything is called optimal, the reduced costs of all variables are
-computed again and whatever was settled wrongly comes back. So the optimum is that of the whole program.
+computed again and whatever was fixed wrongly comes back. So the optimum is that of the whole program.
 """
 
 from collections.abc import Callable
@@ -29,11 +29,11 @@ from rarefy.core.solvers.interior_point import LARGE, Factor, Newton, Point, Pro
 
 Status = Literal["optimal", "infeasible", "unbounded", "stalled"]
 
-_SETTLED = 100.0
-"""A variable is settled when its squared reduced cost, times the width of its box, is this many times the
+_FIXED = 100.0
+"""A variable is fixed when its squared reduced cost, times the width of its box, is this many times the
 barrier: on the central path it is then within a percent or so of its bound."""
 _CLOSE = 3e-2
-"""Nothing is settled before the equations are this much closer to holding than at the start."""
+"""Nothing is fixed before the equations are this much closer to holding than at the start."""
 _AT_LEAST = 10
 """Working variables for each equation: with few, the equations leave no room."""
 _WORTH_A_COPY = 0.4
@@ -42,7 +42,7 @@ _EARLY = 5
 """As long as the gap is above a hundredth of the value, at least one in so many of the variables is worked on:
 with fewer, the others are soon wrong about their bound."""
 _MISPLACED = 2.0
-"""Settled variables at the wrong bound are worth this many gaps: then all that were settled last come back."""
+"""Fixed variables at the wrong bound are worth this many gaps: then all that were fixed last come back."""
 _PATIENCE = 20
 """Iterations within which the barrier has to fall tenfold; very short steps count five times."""
 _INSIDE = 0.1
@@ -84,7 +84,7 @@ def box_lp(
     curvature: Array | None = None,
     start: BoxLP | None = None,
     gram: Array | None = None,
-    settle: bool = True,
+    fix: bool = True,
     tol: float = 1e-8,
     max_iter: int = 200,
     callback: Callable[[int, float], None] | None = None,
@@ -107,8 +107,8 @@ def box_lp(
         Solution of a similar program, to start from.
     gram : (k, k) array or None
         `A.gram()` if it is known already, as when many programs share A.
-    settle : bool
-        Whether settled variables are left out.
+    fix : bool
+        Whether fixed variables are left out.
     tol : float
         Accepted gap, relative to 1 + |value|; and accepted residual.
     max_iter : int
@@ -131,7 +131,7 @@ def box_lp(
             return BoxLP(np.full(len(c), np.nan), np.zeros(k), np.inf, np.inf, np.inf, 0, "infeasible")
         if gram is None:  # for the start only
             gram = A.gram(rough=A.shape[0] * k**2 > LARGE)
-        driver = _Driver(program, gram, settle, tol)
+        driver = _Driver(program, gram, fix, tol)
         state = driver.begin() if start is None else driver.begin_near(start.y, _WARM)
         return driver.run(state, max_iter, callback)
 
@@ -155,19 +155,19 @@ class _State:
 class _Driver:
     """Chooses which variables to work on, steps, and decides when it is over.
 
-    Should the settled variables leave the others no room, or turn out to be settled wrongly, it goes
-    back to the state before they were settled, and is more cautious from there.
+    Should the fixed variables leave the others no room, or turn out to be fixed wrongly, it goes
+    back to the state before they were fixed, and is more cautious from there.
     """
 
-    def __init__(self, whole: Program, gram: Array, settle: bool, tol: float) -> None:
+    def __init__(self, whole: Program, gram: Array, fix: bool, tol: float) -> None:
         self.whole, self.tol = whole, tol
-        self.caution, self.at_least = _SETTLED, _AT_LEAST * len(whole.rhs)
+        self.caution, self.at_least = _FIXED, _AT_LEAST * len(whole.rhs)
         total = gram + whole.few.T @ whole.few
         self.least_squares = Factor(total)
         self.norms = np.sqrt(np.maximum(total.diagonal(), 0.0))
         self.movable = whole.width > 0.0
         self.boxed = self.movable & np.isfinite(whole.width)
-        self.may_settle = self.boxed & (whole.curvature == 0.0) & (np.arange(len(whole.c)) < whole.A.shape[0]) & settle
+        self.may_fix = self.boxed & (whole.curvature == 0.0) & (np.arange(len(whole.c)) < whole.A.shape[0]) & fix
         self.typical = float(np.median(whole.width[self.boxed])) if self.boxed.any() else 1.0
         self.scale = float(np.abs(whole.c).max(initial=0.0)) or 1.0
         self.earlier: list[_State] = []
@@ -223,7 +223,7 @@ class _Driver:
             if callback is not None:
                 callback(n_iter, gap)
             solved = gap <= self.tol and self._feasible(state, reduced, missing)
-            if solved and self._settled_rightly(state):
+            if solved and self._fixed_rightly(state):
                 return _finish(self.whole, state.x(), state.point.y, n_iter, "optimal")
             if not solved:
                 n_iter += 1
@@ -249,24 +249,24 @@ class _Driver:
         return float((np.abs(missing) / np.where(self.norms > 0.0, self.norms, 1.0)).max(initial=0.0))
 
     def _back(self) -> _State:
-        """The state before the last settling, to go on from with more caution."""
+        """The state before the last fixing, to go on from with more caution."""
         self.caution *= 10.0
         self.at_least *= 3
         return self.earlier.pop()
 
-    def _settled(self, reduced: Array, barrier: float) -> NDArray[np.bool_]:
+    def _fixed(self, reduced: Array, barrier: float) -> NDArray[np.bool_]:
         """Which variables are at a bound for good, as far as their reduced costs tell."""
         clearness = reduced**2 * self.whole.width
         early = barrier * self.whole.n_bounds > 1e-2 * self.value
         at_least = max(self.at_least, self.whole.A.shape[0] // _EARLY if early else 0)
-        settled = self.may_settle & (clearness >= self.caution * barrier * self.scale)
-        lacking = at_least - int(len(settled) - settled.sum())
-        if lacking >= int(settled.sum()):
-            settled[:] = False
+        fixed = self.may_fix & (clearness >= self.caution * barrier * self.scale)
+        lacking = at_least - int(len(fixed) - fixed.sum())
+        if lacking >= int(fixed.sum()):
+            fixed[:] = False
         elif lacking > 0:
-            candidates = np.flatnonzero(settled)
-            settled[candidates[np.argpartition(clearness[candidates], lacking)[:lacking]]] = False
-        return settled
+            candidates = np.flatnonzero(fixed)
+            fixed[candidates[np.argpartition(clearness[candidates], lacking)[:lacking]]] = False
+        return fixed
 
     def _revised(self, state: _State, barrier: float) -> _State:
         """Settle what is clear by now, and bring back, on the central path, what does not belong at its bound."""
@@ -277,8 +277,8 @@ class _Driver:
         at_rest[state.work] = False
         far = np.where(reduced < 0.0, whole.upper - x, whole.lower - x)[at_rest]
         if -float(reduced[at_rest] @ far) > _MISPLACED * barrier * whole.n_bounds and self.earlier and len(state.work):
-            return self._back()  # who was settled wrongly is worth more than all that is left to gain
-        loose = self.movable & ~self._settled(reduced, barrier)
+            return self._back()  # what was fixed wrongly is worth more than all that is left to gain
+        loose = self.movable & ~self._fixed(reduced, barrier)
         if loose.sum() > _WORTH_A_COPY * self.movable.sum():
             loose = self.movable.copy()  # the rows as they are, without a copy
         elif loose.sum() > 0.7 * len(state.work):
@@ -305,8 +305,8 @@ class _Driver:
         balanced = p.unbalanced(reduced) <= self.tol * self.scale
         return balanced and worth <= self.tol and bool(np.all(missing <= self.tol * size))
 
-    def _settled_rightly(self, state: _State) -> bool:
-        """Whether the gap is closed for all variables, the settled ones included, with [A; B] y computed afresh."""
+    def _fixed_rightly(self, state: _State) -> bool:
+        """Whether the gap is closed for all variables, the fixed ones included, with [A; B] y computed afresh."""
         x, y = state.x(), state.point.y
         return _relative_gap(self.whole, x, y, self.whole.reduced_costs(x, self.whole.times(y))) <= 2.0 * self.tol
 

@@ -1,4 +1,4 @@
-r"""Minimising a convex function with kinks and a squared norm, with a proof of how close one is.
+r"""Minimising a convex function that is not smooth plus a squared norm, with a proof of how close one is.
 
 w : (k,) variables; f = forward(w) scores, linear in w; R(f) convex, with subgradients g in the scores
 a_i, c_i : a cut, R(forward(w)) >= a_i^T w + c_i for all w, with equality where it was taken

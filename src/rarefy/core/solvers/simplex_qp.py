@@ -112,7 +112,7 @@ def _newton_step(K: Array, q: Array, groups: Index, u: Array) -> tuple[Array, bo
 
 
 def _flat_step(K: Array, onehot: Array, downhill: Array) -> tuple[Array, bool]:
-    """The same where points are affinely dependent, so that f is linear along flat directions."""
+    """The same where K is singular on the active variables, so that f is linear along flat directions."""
     project = np.eye(len(K)) - onehot @ (onehot / onehot.sum(axis=0)).T
     lam, Q = np.linalg.eigh(project @ K @ project)
     along = Q.T @ (project @ downhill)

@@ -1,15 +1,14 @@
-r"""A trust region method that knows the Hessian by its products only.
+r"""A trust region method that needs only products with the Hessian.
 
 x : (n,) variables; at(x) gives value, gradient and products with the Hessian
 
-In every iteration the quadratic model is minimised within the region by conjugate gradients
-[Steihaug1983]: they stop early where the model is good enough, at the border of the region, or along a
-direction in which the model falls for ever. A preconditioner M (given by its inverse) changes the
-geometry: the region is ||step||_M <= radius.
+In every iteration the quadratic model is minimised within the region by conjugate gradients [Steihaug1983]. They stop
+where the model is minimised well enough, at the border of the region, or at the border along a direction of negative
+curvature. A preconditioner M (given by its inverse) changes the norm: the region is ||step||_M <= radius.
 
 With lower bounds the variables that are pushed towards their bound are measured in units of the square root of their
-distance to it, and the model bends accordingly [ColemanLi1996]: near a bound steps become short, so that a variable
-approaches its bound without the others being held up, and none is stopped by a bound it need not touch.
+distance to it, and the model gets a matching quadratic term [ColemanLi1996]: steps towards a bound become short near
+it, so that one variable near its bound does not shorten the steps of all others.
 """
 
 from collections.abc import Callable
@@ -40,7 +39,7 @@ class Point(Protocol):
 
 @dataclass(frozen=True)
 class Minimum:
-    """Where the method stopped; `decrement` is the decrease that the model still promised there."""
+    """Where the method stopped; `decrement` is the decrease that the model still predicts there."""
 
     x: Array
     value: float
@@ -78,13 +77,13 @@ def trust_region(
     radius : float
         Of the first region; with bounds, in the units described above.
     tol : float
-        Accepted promised decrease, relative to 1e-3 + |value|, of a model step that reached its own minimum.
+        Accepted predicted decrease, relative to 1e-3 + |value|, of a step that minimises the model.
     max_iter : int
         Iterations.
     max_products : int
         Products with the Hessian in one iteration.
     callback : callable or None
-        Called with (iteration, value, promised decrease).
+        Called with (iteration, value, predicted decrease).
     """
     inverse = (lambda v: v) if precondition is None else precondition
     here = at(x)
@@ -102,7 +101,7 @@ def trust_region(
         if not model > 0.0 or (done and model <= tol * (1e-3 + abs(here.value))):
             return Minimum(x, here.value, here.gradient, max(model, 0.0), iteration, products, "optimal")
         if model <= 1e-15 * (1e-3 + abs(here.value)) and size < radius:
-            # The products ran out, but what is left to gain no longer shows in the value.
+            # No products are left, but the predicted decrease is below the rounding of the value.
             return Minimum(x, here.value, here.gradient, model, iteration, products, "optimal")
         there = at(x + step)
         ratio = (here.value - there.value - bend) / model
@@ -114,7 +113,7 @@ def trust_region(
         if ratio > 1e-4:
             x, here, stalls = x + step, there, 0
         if stalls > 30:
-            # What is promised but not found is below the rounding of the value, or a kink is in the way.
+            # The predicted decrease is below the rounding of the value, or the function is not differentiable here.
             lost = model <= max(tol, 1e-13) * (1e-3 + abs(here.value))
             status: Status = "optimal" if lost else "stalled"
             return Minimum(x, here.value, here.gradient, model, iteration + 1, products, status)
@@ -122,7 +121,7 @@ def trust_region(
 
 
 class _Bounded:
-    """The model where some variables have a bound below them: distances to it scale what pushes towards it."""
+    """The model with lower bounds: variables that are pushed towards their bound are scaled by their distance to it."""
 
     _STAY = 0.995
     """Share of the way to its bound that a variable may go in one step."""
@@ -138,10 +137,10 @@ class _Bounded:
         return self.unit * self.here.hessian_product(self.unit * v) + self.bend * v
 
     def inside(self, scaled: Array, model: float) -> tuple[Array, float, float, bool]:
-        """A step within the bounds, the decrease of its model, the share of the bend in it, and whether it is as asked.
+        """A step within the bounds, its decrease in the model, the part of the bend in it, and whether it is unchanged.
 
-        If that would leave the bounds, every variable is stopped before its own, or all are at the first, whichever
-        the model prefers.
+        A step that would leave the bounds is stopped for each variable before its own bound, or as a whole before the
+        first bound, whichever gives the larger decrease in the model.
         """
         step = self.unit * scaled
         least = -self._STAY * self.distance
@@ -153,7 +152,7 @@ class _Bounded:
         if curvature > 0.0:
             share = min(share, slope / curvature)
         short = share * slope - 0.5 * share**2 * curvature
-        # A distance can be lost to rounding; who is on the bound and pushed towards it stays.
+        # A distance can be rounded to zero; a variable on its bound and pushed towards it stays there.
         stopped = np.divide(np.maximum(step, least), self.unit, out=np.zeros_like(step), where=self.unit > 0.0)
         curved = self.hessian_product(stopped)
         decrease = -float(self.gradient @ stopped) - 0.5 * float(stopped @ curved)
@@ -165,7 +164,7 @@ class _Bounded:
 def _model_step(
     here: Point, inverse: Callable[[Array], Array], radius: float, max_products: int
 ) -> tuple[Array, float, float, bool, int]:
-    """Step, decrease of the model, size of the step, whether the model's own minimum was reached, products."""
+    """Step, its decrease in the model, its size, whether it minimises the model, and the number of products."""
     g = here.gradient
     step, curved = np.zeros_like(g), np.zeros_like(g)
     residual = -g
@@ -182,7 +181,7 @@ def _model_step(
         length = norm2 / curvature if curvature > 0.0 else np.inf
         far = size2 + 2.0 * length * along + length**2 * ahead2 if np.isfinite(length) else np.inf
         if far >= radius**2 or not np.isfinite(length):
-            if not np.isfinite(radius):  # no region yet, and the model has no minimum: go as far as a gradient step
+            if not np.isfinite(radius):  # no region yet, and the model has no minimum: a step of length 1
                 length = 1.0 / np.sqrt(ahead2)
             else:
                 length = (-along + np.sqrt(along**2 + ahead2 * (radius**2 - size2))) / ahead2
@@ -192,12 +191,12 @@ def _model_step(
         step, curved = step + length * direction, curved + length * product
         residual = residual - length * product
         z = inverse(residual)
-        following = float(residual @ z)
-        ratio = following / norm2
+        next_norm2 = float(residual @ z)
+        ratio = next_norm2 / norm2
         size2 = far
         along = ratio * (along + length * ahead2)
-        ahead2 = following + ratio**2 * ahead2
-        direction, norm2 = z + ratio * direction, following
+        ahead2 = next_norm2 + ratio**2 * ahead2
+        direction, norm2 = z + ratio * direction, next_norm2
         done = norm2 <= goal
     decrease = -float(g @ step) - 0.5 * float(step @ curved)
     return step, decrease, float(np.sqrt(max(size2, 0.0))), done, used

@@ -188,27 +188,27 @@ class _UpperBarrier:
 
 
 class _ResidualBudget:
-    """The Frobenius side of the dual-set method: a fixed price for every row."""
+    """The Frobenius side of the dual-set method: a fixed cost for every row."""
 
     ignores_length = False
 
     def __init__(self, residual2: Array, ell: int, r: int) -> None:
         total = float(residual2.sum())
         share = residual2 / total if total > 0.0 else np.zeros_like(residual2)
-        self._price = share * (1.0 - np.sqrt(ell / r))
+        self._cost = share * (1.0 - np.sqrt(ell / r))
 
     def rebase(self, lam: Array) -> None:
-        """Prices do not depend on A."""
+        """Costs do not depend on A."""
 
     def advance(self, tau: int, W: Array) -> None:
-        """Prices do not depend on the step."""
+        """Costs do not depend on the step."""
 
     def score(self, C: Array, index: Index) -> tuple[Array, Forms]:
-        price = self._price[index]
-        return price, (price, price)
+        cost = self._cost[index]
+        return cost, (cost, cost)
 
     def add(self, t: float, first: float, second: float) -> None:
-        """Prices do not depend on what was taken."""
+        """Costs do not depend on what was taken."""
 
 
 class _Choice(NamedTuple):
@@ -242,7 +242,7 @@ class _Candidates:
         self._leads = np.ones(len(self.order), dtype=bool)
         self._leads[self._next[self._next >= 0]] = False
         self._leaders = np.flatnonzero(self._leads)
-        self._alive = np.ones(len(self._leaders), dtype=bool)
+        self._free = np.ones(len(self._leaders), dtype=bool)
         self._promoted: list[int] = []
         self._width = _FIRST_BLOCK
         self._C = np.zeros((0, V.shape[1]))  # coordinates of the first leaders, as far as they were needed
@@ -251,14 +251,14 @@ class _Candidates:
         """Rotate the coordinates by Q, and drop the rows taken meanwhile from the scan."""
         self._V = self._V.rotated(Q)
         known = len(self._C)
-        positions, C = self._leaders[:known][self._alive[:known]], self._C[self._alive[:known]] @ Q
+        positions, C = self._leaders[:known][self._free[:known]], self._C[self._free[:known]] @ Q
         fresh = np.array([p for p in self._promoted if self._leads[p] and known and p < self._leaders[known - 1]])
         if len(fresh):
             positions, C = np.append(positions, fresh), np.vstack([C, self._coordinates(fresh)])
             C = C[np.argsort(positions)]
         self._C = C
         self._leaders = np.flatnonzero(self._leads)
-        self._alive = np.ones(len(self._leaders), dtype=bool)
+        self._free = np.ones(len(self._leaders), dtype=bool)
         self._promoted = []
 
     def take(self, position: int) -> None:
@@ -268,7 +268,7 @@ class _Candidates:
             self._leads[position] = False
             i = int(np.searchsorted(self._leaders, position))
             if i < len(self._leaders) and self._leaders[i] == position:
-                self._alive[i] = False
+                self._free[i] = False
                 # The next row will be found about as deep: one block a little larger than that.
                 self._width = min(max(_FIRST_BLOCK, i + i // 4), _LARGEST_BLOCK)
             if self._next[position] >= 0:
@@ -289,12 +289,12 @@ class _Candidates:
     def _first(self, blocks: Iterable[_Block], lower: _LowerBarrier, upper: _Upper) -> _Choice:
         """The first allowed row, or the one with the largest slack."""
         best = _Choice(len(self.order), -np.inf)
-        for positions, C, alive in blocks:
+        for positions, C, free in blocks:
             if best.slack >= 0.0 and positions[0] > best.position:
                 break
             low, low_forms = lower.score(C)
             # Upper scores are never negative: a row whose lower score is, cannot qualify.
-            rows = np.flatnonzero(alive & (low > 0.0))
+            rows = np.flatnonzero(free & (low > 0.0))
             if not len(rows):
                 continue
             up, up_forms = upper.score(C[rows], self.order[positions[rows]])
@@ -318,7 +318,7 @@ class _Candidates:
         start, width = 0, self._width
         while start < len(self._leaders):
             stop = min(start + width, len(self._leaders))
-            yield self._leaders[start:stop], self._leading_coordinates(start, stop), self._alive[start:stop]
+            yield self._leaders[start:stop], self._leading_coordinates(start, stop), self._free[start:stop]
             start, width = stop, min(2 * width, _LARGEST_BLOCK)
 
     def _leading_coordinates(self, start: int, stop: int) -> Array:

@@ -50,7 +50,7 @@ def l1_svm(X: Rows, y: Array, C: float, *, tol: float = 1e-8) -> L1SVM:
     Parameters
     ----------
     X : Rows of shape (m, d)
-        The points.
+        The samples.
     y : (m,) array of -1 and 1
         The classes.
     C : float, > 0
@@ -164,16 +164,16 @@ def _polished(X: Rows, features: Rows, y: Array, C: float, u: Array, w: Array, b
 
 
 def _best_intercept(scores: Array, y: Array) -> float:
-    """The b that minimises the hinge loss of scores - b: one of its kinks."""
-    kinks = np.sort(scores - y)
+    """The b that minimises the hinge loss of scores - b: one of its breakpoints."""
+    breakpoints = np.sort(scores - y)
     # The loss is convex in b: its slope at b is #(y=1, score - 1 < b) - #(y=-1, score + 1 > b).
-    rising = np.searchsorted(np.sort((scores - 1.0)[y > 0]), kinks, side="right")
-    falling = np.sum(y < 0) - np.searchsorted(np.sort((scores + 1.0)[y < 0]), kinks, side="right")
+    rising = np.searchsorted(np.sort((scores - 1.0)[y > 0]), breakpoints, side="right")
+    falling = np.sum(y < 0) - np.searchsorted(np.sort((scores + 1.0)[y < 0]), breakpoints, side="right")
     flat = np.flatnonzero(rising - falling >= 0)
-    first = int(flat[0]) if len(flat) else len(kinks) - 1
-    if rising[first] == falling[first] and first + 1 < len(kinks):
-        return float((kinks[first] + kinks[first + 1]) / 2.0)  # any b in between is optimal
-    return float(kinks[first])
+    first = int(flat[0]) if len(flat) else len(breakpoints) - 1
+    if rising[first] == falling[first] and first + 1 < len(breakpoints):
+        return float((breakpoints[first] + breakpoints[first + 1]) / 2.0)  # any b in between is optimal
+    return float(breakpoints[first])
 
 
 def _dual_bound(features: Rows, y: Array, C: float, u: Array, z: Array) -> float:
