@@ -9,16 +9,17 @@ endif
 BIN := .venv/$(SCRIPTS)
 BENCH_BIN := .venv-bench/$(SCRIPTS)
 OLDEST_BIN := .venv-oldest/$(SCRIPTS)
+WHEEL_BIN := build/wheel-check/$(SCRIPTS)
 STAMP := .venv/.installed
 BENCH_STAMP := .venv-bench/.installed
 OLDEST_STAMP := .venv-oldest/.installed
 INSTALL := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help install demo test test-oldest check bench docs clean
+.PHONY: help install demo test test-oldest check bench docs dist clean
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make install | demo | test | test-oldest | check | bench | docs | clean"
+	@echo "make install | demo | test | test-oldest | check | bench | docs | dist | clean"
 
 install: $(STAMP)
 
@@ -32,7 +33,7 @@ demo: $(STAMP)
 	$(BIN)/rarefy demo
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n auto --cov
+	$(BIN)/python -m pytest -n auto --cov=rarefy
 
 # The oldest declared version of everything that the tests import, on the oldest Python.
 test-oldest: $(OLDEST_STAMP)
@@ -66,6 +67,15 @@ $(BENCH_STAMP): pyproject.toml
 
 docs: $(STAMP)
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
+# Sources and wheel, and the wheel alone in an empty environment.
+dist: $(STAMP)
+	rm -rf dist build/wheel-check
+	$(BIN)/python -m build
+	$(PYTHON) -m venv build/wheel-check
+	$(WHEEL_BIN)/python $(INSTALL) "$$(ls dist/*.whl)[cli]"
+	$(WHEEL_BIN)/rarefy --version
+	$(WHEEL_BIN)/rarefy demo --help
 
 clean:
 	rm -rf .venv .venv-bench .venv-oldest docs/_build build dist .coverage .coverage.* rarefy-demo.html rarefy-results

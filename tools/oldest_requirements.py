@@ -24,10 +24,10 @@ def oldest_requirements(project):
 
 def main(arguments):
     """Write or compare; a message for the shell if they differ."""
-    text = "".join(oldest_requirements(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]))
+    text = "".join(oldest_requirements(tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]))
     if "--check" not in arguments:
-        FILE.write_text(text)
-    elif FILE.read_text() != text:
+        FILE.write_text(text, encoding="utf-8")
+    elif FILE.read_text(encoding="utf-8") != text:
         return f"{FILE.name} is not what pyproject.toml says: run python tools/oldest_requirements.py"
     return 0
 
