@@ -1,0 +1,117 @@
+"""Verification by a route of its own: what it accepts and refuses, also where singular values are equal."""
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+from rarefy.core.certificates.measure import measure
+from rarefy.core.certificates.measurement import Measurement
+from rarefy.core.certificates.verify import verify
+from rarefy.core.linalg.rows import as_rows
+from rarefy.core.linalg.spectrum import decompose, residual_norms2
+from rarefy.core.sparsify import Selection
+
+RNG = np.random.default_rng(0)
+
+
+def with_singular_values(n, d, sigma, rng):
+    U, V = (np.linalg.qr(rng.standard_normal((m, len(sigma))))[0] for m in (n, d))
+    return (U * sigma) @ V.T, V
+
+
+def measured(X, selection, rank=None, *, residual=False):
+    spec = decompose(as_rows(X)).leading(rank)
+    return measure(spec, selection, residual_norms2(spec) if residual else None)
+
+
+def verified(X, selection, claimed, bound=None):
+    return verify(as_rows(X), selection.indices, selection.weights, claimed, bound=bound, tol=1e-8)
+
+
+@pytest.mark.parametrize("shape", [(8, 60), (60, 8), (9, 9)])
+@pytest.mark.parametrize("rank", [None, 3])
+def test_honest_measurements_are_verified_and_changed_ones_are_not(shape, rank):
+    X = RNG.standard_normal(shape)
+    selection = Selection(np.arange(0, shape[1], 2), RNG.uniform(0.5, 1.5, len(range(0, shape[1], 2))))
+    claimed = measured(X, selection, rank, residual=rank is not None)
+    assert verified(X, selection, claimed)
+    for field in fields(Measurement):
+        value = getattr(claimed, field.name)
+        if isinstance(value, tuple):
+            for i in (0, 1):
+                moved = tuple(v + 1e-6 * claimed.singular_values[0] * (i == j) for j, v in enumerate(value))
+                assert not verified(X, selection, replace(claimed, **{field.name: moved})), field.name
+        elif value is not None:
+            step = 1 if isinstance(value, int) else 1e-6 * claimed.singular_values[0]
+            assert not verified(X, selection, replace(claimed, **{field.name: value + step})), field.name
+    assert not verified(X, Selection(selection.indices, selection.weights * (1 + 1e-6)), claimed)
+    if shape == (8, 60):  # in as many dimensions as columns, all columns of V are orthonormal and alike
+        assert not verified(X, Selection(selection.indices + 1, selection.weights), claimed)
+
+
+def test_not_a_number_is_refused():
+    X = RNG.standard_normal((5, 30))
+    selection = Selection(np.arange(20), np.ones(20))
+    claimed = measured(X, selection)
+    assert not verified(X, selection, replace(claimed, eigenvalues=(float("nan"), claimed.eigenvalues[1])))
+    assert not verified(X, selection, replace(claimed, energy_kept=float("nan")))
+
+
+def test_a_bound_that_the_distortion_exceeds_is_refused():
+    X = RNG.standard_normal((5, 30))
+    selection = Selection(np.arange(20), np.ones(20))
+    claimed = measured(X, selection)
+    assert verified(X, selection, claimed, bound=claimed.distortion)
+    assert not verified(X, selection, claimed, bound=claimed.distortion - 1e-6)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_every_choice_among_equal_singular_values_is_verified(seed):
+    rng = np.random.default_rng(seed)
+    sigma = np.array([3.0, 2.0, 2.0, 2.0, 2.0, 1.0])
+    shape = [(7, 40), (40, 7)][seed % 2]
+    X, V = with_singular_values(*shape, sigma, rng)
+    k = int(rng.integers(2, 5))  # the cut passes through the four equal ones
+    V[:, 1:5] = V[:, 1:5] @ np.linalg.qr(rng.standard_normal((4, 4)))[0]
+    index = rng.permutation(shape[1])[: min(shape[1], 30)]
+    selection = Selection(index, rng.uniform(0.5, 1.5, len(index)))
+    kept = V[index, :k] * selection.weights[:, None]
+    outside = (V[index, k:] * sigma[k:]) * selection.weights[:, None]
+    eigenvalues = np.linalg.eigvalsh(kept.T @ kept)
+    claimed = replace(
+        measured(X, selection, k, residual=True),
+        eigenvalues=(max(0.0, float(eigenvalues[0])), float(eigenvalues[-1])),
+        residual_ratio=float(np.sum(outside**2) / np.sum(sigma[k:] ** 2)),
+    )
+    assert verified(X, selection, claimed)
+    # What no choice can have is refused: below all five dimensions' smallest, or above the first one's own.
+    widest = np.linalg.eigvalsh(
+        (V[index, :5] * selection.weights[:, None]).T @ (V[index, :5] * selection.weights[:, None])
+    )
+    first = float(np.sum((V[index, 0] * selection.weights) ** 2))
+    for low, high in (
+        (widest[0] - 1e-5, claimed.eigenvalues[1]),
+        (first + 1e-5, first + 1.0),
+        (claimed.eigenvalues[0], widest[-1] + 1e-5),
+    ):
+        assert not verified(X, selection, replace(claimed, eigenvalues=(float(low), float(high))))
+
+
+def test_our_own_choice_among_equal_singular_values_is_verified():
+    X = np.repeat(np.eye(6), 5, axis=1)  # all singular values are equal
+    for k in range(1, 6):
+        selection = Selection(np.arange(0, 30, 2), np.linspace(0.5, 1.5, 15))
+        claimed = measured(X, selection, k, residual=True)
+        assert verified(X, selection, claimed)
+        assert not verified(X, selection, replace(claimed, eigenvalues=(claimed.eigenvalues[0], 99.0)))
+
+
+def test_short_columns_are_counted_without_squares():
+    X = np.zeros((3, 6))
+    X[0, :3], X[1, 3], X[1, 4] = 1.0, 1e-200, 1e-17
+    selection = Selection(np.arange(6), np.ones(6))
+    claimed = measured(X, selection)
+    assert claimed.unseen == 2
+    assert verified(X, selection, claimed)
+    assert not verified(X, selection, replace(claimed, unseen=1))
