@@ -1,12 +1,12 @@
-"""Files that are written whole or not at all."""
+"""Files that are written atomically: completely or not at all."""
 
 import os
 import tempfile
 from pathlib import Path
 
 
-def write_whole(path, text):
-    """Write a text file; whoever is interrupted or runs out of disk leaves the old file or none."""
+def write_atomically(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text file; an interrupted write or a full disk leaves the old file, or none if there was none."""
     path = Path(path).resolve()
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
@@ -17,7 +17,7 @@ def write_whole(path, text):
         raise
 
 
-def check_writable(folder):
-    """Raise an OSError if files cannot be made in a folder: better before long work than after it."""
+def check_writable(folder: str | os.PathLike[str]) -> None:
+    """Raise an OSError if files cannot be created in a folder: better before long work than after it."""
     with tempfile.TemporaryFile(dir=folder):
         pass

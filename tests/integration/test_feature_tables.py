@@ -1,11 +1,11 @@
-"""The tables about feature selection inside a kernel machine: cells, rankings, claims."""
+"""The tables about feature selection inside a kernel SVM: cells, rankings, claims."""
 
 import numpy as np
 import pytest
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
-from rarefy.datasets import _load, make_ndcc
+from rarefy.datasets import _catalogue, make_ndcc
 from rarefy.exceptions import MissingDataError
 from rarefy.papers import load_tables
 from rarefy.papers.claims import judge
@@ -25,7 +25,7 @@ NUMBERS = {
 
 
 def product_of_two(n, d, seed):
-    """Columns 1 and 3 say nothing alone and all together."""
+    """Columns 1 and 3 together determine the class, neither does alone."""
     X = np.random.default_rng(seed).standard_normal((n, d))
     return X, (X[:, 1] * X[:, 3] > 0).astype(np.int8)
 
@@ -36,12 +36,13 @@ def small(tmp_path, monkeypatch):
     (tmp_path / "uci").mkdir()
     X, y = product_of_two(150, 6, 0)
     np.savez(tmp_path / "uci" / "sonar.npz", X=X.astype(np.float32), y=y)
-    monkeypatch.setitem(_load._WHOLE, "sonar", _load._Source("uci/sonar.npz", (150, 6), {}, "test"))
+    monkeypatch.setitem(_catalogue.ARRAYS, "sonar", _catalogue.Source("uci/sonar.npz", (150, 6), {}, "test"))
     arrays = {}
     for part, n, seed in (("train", 150, 1), ("test", 80, 2)):
         X, y = product_of_two(n, 6, seed)
         arrays |= {f"X_{part}": X, f"y_{part}": y}
-        monkeypatch.setitem(_load._MADELON, part, _load._Source("uci/madelon.npz", (n, 6), {}, "test"))
+        source = _catalogue.Source("uci/madelon.npz", (n, 6), {}, "test")
+        monkeypatch.setitem(_catalogue.SPLIT_ARRAYS["madelon"], part, source)
     np.savez(tmp_path / "uci" / "madelon.npz", **arrays)
     rng, arrays = np.random.default_rng(0), {}
     for part, n in (("train", 120), ("test", 60)):
@@ -49,7 +50,8 @@ def small(tmp_path, monkeypatch):
         images = rng.integers(0, 60, (n, 28, 28))
         images[y == 8, 10:14, 4:8] += 150
         arrays |= {f"X_{part}": images.reshape(n, -1).astype(np.uint8), f"y_{part}": y.astype(np.uint8)}
-        monkeypatch.setitem(_load._MNIST, part, _load._Source("mnist.npz", (n, 784), {}, "test"))
+        source = _catalogue.Source("mnist.npz", (n, 784), {}, "test")
+        monkeypatch.setitem(_catalogue.SPLIT_ARRAYS["mnist"], part, source)
     np.savez(tmp_path / "mnist.npz", **arrays)
     few = tables._Search((4.0,), (2.0**-7,), (1.0,), (4.0,), 2, {"C": [4.0], "gamma": [0.1, 1.0]})
     monkeypatch.setitem(tables._SEARCHES, "small", few)
@@ -94,7 +96,7 @@ def test_cells_of_the_sets_choose_and_select(small):
     assert found["refit"] < 20
 
 
-def test_parts_of_a_set_are_standardised_and_apart(small):
+def test_parts_of_a_set_are_standardised_and_disjoint(small):
     X, y, X_test, y_test, folds = tables._split(small, "sonar", 0, 3)
     assert (len(y), len(y_test), folds.n_splits) == (100, 50, 3)
     assert np.abs(X.mean(axis=0)).max() < 1e-6
@@ -112,7 +114,7 @@ def test_missing_sets_are_named(tmp_path):
             tables.sets(data, collection="wdbc", method="SVM", split=0, search="small")
 
 
-def test_rankings_that_see_two_columns_together_put_them_first(small):
+def test_rankings_that_consider_pairs_of_columns_put_the_pair_first(small):
     for ranking in ("MI", "Relief", "RFE", "AO-II"):
         one, two, many = tables.rankings(
             small, collection="sonar", ranking=ranking, split=0, search="small", k=[1, 2, 9]
@@ -129,8 +131,8 @@ def test_elimination_removes_what_changes_the_margin_least(small):
     best = {"C": 4.0, "gamma": 0.1}
     changes = []
     for gamma in (0.1, 1.0):
-        machine = SVC(**best | {"gamma": gamma}).fit(X, y)
-        a, V = machine.dual_coef_[0], machine.support_vectors_
+        svm = SVC(**best | {"gamma": gamma}).fit(X, y)
+        a, V = svm.dual_coef_[0], svm.support_vectors_
 
         def squared(V, a=a, gamma=gamma):
             return sum(
@@ -141,12 +143,12 @@ def test_elimination_removes_what_changes_the_margin_least(small):
     assert order[-1] in changes
 
 
-def test_many_features_leave_a_tenth_at_a_time(small):
+def test_a_tenth_of_many_features_is_eliminated_at_a_time(small):
     X, y = product_of_two(60, 80, 4)
     assert sorted(tables._eliminated(X, y, "small", StratifiedKFold(2))) == list(range(80))
 
 
-def test_pixels_that_differ_are_found(small):
+def test_pixels_that_differ_are_selected(small):
     for method in ("SVM", "AO-II"):
         found = tables.pixels(small, pair="3 or 8", method=method, split=0, search="small")
         assert found["error"] < 10
@@ -158,17 +160,17 @@ def test_claims_name_cells_of_the_grids(name):
     table = load_tables()[name]
     numbers = [claim for claim in table.claims if claim.expected is not None]
     assert len(numbers) == NUMBERS[name]
-    # Every claim that can be checked has cells in the full run; numbers are not held against the small one.
+    # Every claim that can be checked has cells in the full run; numbers are not compared with the small one.
     full, quick = (
         [(cell, {claim.metric: 1.0 for claim in table.claims}) for cell in table.cells(mode)]
         for mode in ("full", "quick")
     )
     assert "not run" not in {judge(claim, full).outcome for claim in table.claims}
     assert {judge(claim, quick).outcome for claim in numbers if claim.data is None} <= {"not run"}
-    assert {judge(claim, full).outcome for claim in numbers if claim.data is not None} <= {"data not to be had"}
+    assert {judge(claim, full).outcome for claim in numbers if claim.data is not None} <= {"data unavailable"}
 
 
-def test_chosen_pixels_are_drawn_over_the_mean_images(small, tmp_path):
+def test_selected_pixels_are_drawn_over_the_mean_images(small, tmp_path):
     cell = {"pair": "3 or 8", "method": "AO-II", "split": 0, "search": "small"}
     found = tables.pixels(small, **cell)
     assert np.count_nonzero(found["pixel weights"]) == found["pixels"]

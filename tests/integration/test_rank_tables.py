@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from sklearn.metrics import roc_auc_score
 
 from rarefy.cli._app import app
-from rarefy.datasets import _load, make_rare_gaussians
+from rarefy.datasets import _catalogue, make_rare_gaussians
 from rarefy.papers import Claim, load_tables
 from rarefy.papers.claims import judge
 from rarefy.papers.rank_rc import rankers, tables
@@ -25,10 +25,10 @@ def small_sets(tmp_path, monkeypatch):
     (tmp_path / "large").mkdir()
     X, y = make_rare_gaussians(240, scale=0.3, random_state=0)
     np.savez(tmp_path / "rare" / "ecoli.npz", X=X, y=y)
-    monkeypatch.setitem(_load._WHOLE, "ecoli", _load._Source("rare/ecoli.npz", X.shape, {1: 24}, "test"))
+    monkeypatch.setitem(_catalogue.ARRAYS, "ecoli", _catalogue.Source("rare/ecoli.npz", X.shape, {1: 24}, "test"))
     grades = np.searchsorted([1.0, 1.6], X[:, 0] + X[:, 1] ** 2)
     np.savez(tmp_path / "ordinal" / "wine_red.npz", X=X, y=grades)
-    monkeypatch.setitem(_load._WHOLE, "wine_red", _load._Source("ordinal/wine_red.npz", X.shape, {}, "test"))
+    monkeypatch.setitem(_catalogue.ARRAYS, "wine_red", _catalogue.Source("ordinal/wine_red.npz", X.shape, {}, "test"))
     rng, arrays = np.random.default_rng(0), {}
     for part, n in (("train", 600), ("test", 300)):
         kind = np.where(np.arange(n) % 10 == 0, 3 + np.arange(n) % 20 // 10, np.arange(n) % 3)
@@ -36,8 +36,8 @@ def small_sets(tmp_path, monkeypatch):
         rows[:, 1], rows[:, 2], rows[:, 3] = np.arange(n) % 3, kind + 60, np.arange(n) % 11
         rows, kind = np.vstack([rows, rows[:50]]), np.append(kind, kind[:50])  # duplicates
         arrays |= {f"X_{part}": rows.astype(np.float32), f"y_{part}": kind.astype(np.int8)}
-        source = _load._Source("large/kddcup99_10pct.npz", rows.shape, {}, "test")
-        monkeypatch.setitem(_load._KDD, part, source)
+        source = _catalogue.Source("large/kddcup99_10pct.npz", rows.shape, {}, "test")
+        monkeypatch.setitem(_catalogue.SPLIT_ARRAYS["kddcup99_10pct"], part, source)
     np.savez(tmp_path / "large" / "kddcup99_10pct.npz", **arrays)
     tables._connections.cache_clear()
     yield tmp_path
@@ -70,7 +70,7 @@ def test_strong_penalties_beyond_those_tried_rank_alike():
         assert first == pytest.approx(second, abs=0.003)
 
 
-def test_few_rare_points_get_all_folds():
+def test_few_rare_samples_get_all_folds():
     y = np.repeat([1, 0], [20, 400])
     assert len(rankers.inner_folds(y, 0)) == 5
     y = np.repeat([1, 0], [260, 400])
@@ -162,7 +162,7 @@ def test_two_standard_errors_are_accepted():
     numbers = {claim.what: claim for claim in load_tables()["rank-table-3"].claims if claim.expected is not None}
     claim = numbers["scene, RANK-RC: AUC in %"]
     assert (claim.expected, claim.error) == (77.5, 0.6)
-    assert judge(numbers["Ozone, RANK-RC: AUC in %"], results).outcome == "data not to be had"
+    assert judge(numbers["Ozone, RANK-RC: AUC in %"], results).outcome == "data unavailable"
     assert len(numbers) == 20 * 8 + 14 * 7
 
 

@@ -1,4 +1,4 @@
-"""Tables as data: loading, judging, running, stopping and going on, and the pages."""
+"""Tables as data: loading, judging, running, stopping and resuming, and the pages."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_info
 
 import rarefy
 from rarefy.cli._app import app
-from rarefy.datasets import _load, load
+from rarefy.datasets import _catalogue, load
 from rarefy.exceptions import MissingDataError
 from rarefy.papers import Claim, Table, load_tables, run_table, runner
 from rarefy.papers.claims import judge
@@ -40,7 +40,7 @@ RESULTS = [({"m": "a", "s": s}, {"error": 10.0 + s}) for s in (0, 1)] + [({"m": 
         (Claim("x", {"m": "a"}, "error", "", than={"m": "b"}, comparable=True, tolerance=1), "better", 10.0),
         (Claim("x", {"m": "b"}, "error", "", than={"m": "a"}, comparable=True, tolerance=1), "not reached", 12.0),
         (Claim("x", {"m": "c"}, "error", "", expected=1.0), "not run", None),
-        (Claim("x", {"m": "a"}, "error", "", expected=1.0, data="gone"), "data not to be had", None),
+        (Claim("x", {"m": "a"}, "error", "", expected=1.0, data="lost"), "data unavailable", None),
     ],
 )
 def test_verdicts(claim, outcome, ours):
@@ -86,7 +86,7 @@ if __name__ == "__main__":
 """
 
 
-def test_a_killed_run_goes_on_without_redoing_what_was_done(tmp_path):
+def test_a_killed_run_resumes_without_measuring_stored_cells_again(tmp_path):
     script = tmp_path / "slow.py"
     script.write_text(SLOW)
     process = subprocess.Popen([sys.executable, script])
@@ -119,22 +119,22 @@ def test_a_killed_run_goes_on_without_redoing_what_was_done(tmp_path):
 )
 def test_a_broken_cell_is_measured_again(tmp_path, content):
     table = Table("t", "t", "s", lambda data, i: {"value": i}, {"i": [1]}, {}, ())
-    said = []
-    run_table(table, "quick", tmp_path, notice=said.append)
-    assert not said
+    notices = []
+    run_table(table, "quick", tmp_path, notice=notices.append)
+    assert not notices
     (stored,) = (tmp_path / "cells" / "t").glob("*.json")
     before = stored.read_bytes()
     broken = content if isinstance(content, bytes) else content(before)
     assert broken != before
     stored.write_bytes(broken)
-    results, _ = run_table(table, "quick", tmp_path, notice=said.append)
+    results, _ = run_table(table, "quick", tmp_path, notice=notices.append)
     assert results == [({"i": 1}, {"value": 1})]
-    assert said == ["1 stored cells are damaged or come from other code or data, and are measured again."]
+    assert notices == ["1 stored cells are damaged or come from other code or data, and are measured again."]
     assert json.loads(stored.read_bytes())["metrics"] == {"value": 1}
 
 
 def test_a_cell_that_measured_too_little_is_measured_again(tmp_path):
-    table = Table("t", "t", "s", lambda data, c: [{"v": one} for one in c], {"c": [3, 5]}, {}, (), together="c")
+    table = Table("t", "t", "s", lambda data, c: [{"v": one} for one in c], {"c": [3, 5]}, {}, (), batched="c")
     run_table(table, "quick", tmp_path)
     (stored,) = (tmp_path / "cells" / "t").glob("*.json")
     content = json.loads(stored.read_text())
@@ -156,7 +156,7 @@ from rarefy.papers import Table, run_table
 FACTOR = 1
 
 def cell(data, i):
-    # once upon a time
+    # a comment
     print("ran")
     return {"value": i * FACTOR}
 
@@ -202,7 +202,7 @@ def test_other_data_do_not_reuse_stored_cells_and_the_same_data_elsewhere_do(tmp
     for name, values in rows.items():
         (tmp_path / name).mkdir()
         np.savez(tmp_path / name / "numbers.npz", X=np.array(values), y=np.array([1]))
-    monkeypatch.setitem(_load._WHOLE, "numbers", _load._Source("numbers.npz", (1, 1), {}, "numbers"))
+    monkeypatch.setitem(_catalogue.ARRAYS, "numbers", _catalogue.Source("numbers.npz", (1, 1), {}, "numbers"))
     ran = []
 
     def run(data, i):
@@ -216,7 +216,7 @@ def test_other_data_do_not_reuse_stored_cells_and_the_same_data_elsewhere_do(tmp
         assert len(ran) == count
 
 
-def test_cells_without_data_do_not_spoil_the_others(tmp_path):
+def test_cells_without_data_do_not_affect_the_others(tmp_path):
     def run(data, i):
         if i == 2:
             raise MissingDataError("two.npz is missing.")
@@ -224,11 +224,11 @@ def test_cells_without_data_do_not_spoil_the_others(tmp_path):
 
     claims = [Claim(f"{i}", {"i": i}, "value", "", expected=i) for i in (1, 2)]
     table = Table("t", "t", "s", run, {"i": [1, 2, 3]}, {"i": [2]}, tuple(claims))
-    said = []
-    results, verdicts = run_table(table, "quick", tmp_path, notice=said.append)
+    notices = []
+    results, verdicts = run_table(table, "quick", tmp_path, notice=notices.append)
     assert [metrics["value"] for _, metrics in results] == [1, 3]
     assert [verdict.outcome for verdict in verdicts] == ["reproduced", "not run"]
-    assert said == ["1 of 3 cells could not be measured. two.npz is missing."]
+    assert notices == ["1 of 3 cells could not be measured. two.npz is missing."]
     with pytest.raises(MissingDataError, match=r"two\.npz"):
         run_table(table, "full", tmp_path / "other")
 
@@ -261,7 +261,7 @@ def small_collection(tmp_path, monkeypatch):
     sp.save_npz(tmp_path / "text" / "movie_review_polarity_X.npz", sp.csr_array(X))
     np.savez(tmp_path / "text" / "movie_review_polarity_y.npz", y=y, vocab=words)
     monkeypatch.setitem(
-        _load._TEXT, "movie_reviews", _load._Source("text/movie_review_polarity", (240, 300), {}, "test")
+        _catalogue.DOCUMENTS, "movie_reviews", _catalogue.Source("text/movie_review_polarity", (240, 300), {}, "test")
     )
     return tmp_path
 
@@ -302,8 +302,8 @@ def small_digits(tmp_path, monkeypatch):
         y = np.arange(n) % 10
         arrays |= {f"X_{part}": np.where(rng.random((n, 784)) < 0.2, 0, patterns[y]).astype(np.uint8)}
         arrays |= {f"y_{part}": y.astype(np.uint8)}
-        source = _load._Source("mnist.npz", (n, 784), {3: n // 10}, "test")
-        monkeypatch.setitem(_load._MNIST, part, source)
+        source = _catalogue.Source("mnist.npz", (n, 784), {3: n // 10}, "test")
+        monkeypatch.setitem(_catalogue.SPLIT_ARRAYS["mnist"], part, source)
     np.savez(tmp_path / "mnist.npz", **arrays)
     return tmp_path
 
@@ -325,7 +325,7 @@ def test_cells_of_the_subspace_paper_measure_something(small_digits):
         assert more["error"] == more["svm_error"] == 0.0
 
 
-def test_one_call_may_measure_many_cells(tmp_path):
+def test_one_call_may_measure_a_batch_of_cells(tmp_path):
     calls = []
 
     def run(data, i, c):
@@ -333,7 +333,7 @@ def test_one_call_may_measure_many_cells(tmp_path):
         return [{"value": i * one} for one in c]
 
     claims = (Claim("x", {"c": 3, "i": 2}, "value", "", expected=6.0),)
-    table = Table("t", "t", "s", run, {"i": [1, 2], "c": [3, 5]}, {}, claims, together="c")
+    table = Table("t", "t", "s", run, {"i": [1, 2], "c": [3, 5]}, {}, claims, batched="c")
     for _ in range(2):
         results, verdicts = run_table(table, "quick", tmp_path)
     assert calls == [1, 2]
@@ -353,7 +353,7 @@ def test_blocks_of_numbers_are_claims():
         table = load_tables()[name]
         numbers = [claim for claim in table.claims if claim.expected is not None]
         assert len(numbers) == count
-        # Numbers of 60 000 digits are not held against a run on fewer.
+        # Numbers of 60 000 digits are not compared with a run on fewer.
         small = [(cell, {claim.metric: 1.0 for claim in numbers}) for cell in table.cells("quick")]
         assert {judge(claim, small).outcome for claim in numbers} == {"not run"}
 
@@ -405,7 +405,7 @@ def test_the_command_lists_runs_and_explains(tmp_path):
     assert "<svg" in page
     assert (tmp_path / "quick" / "ridge-figure-3.json").exists()
     result = runner.invoke(app, ["reproduce", "ridge-figure-4", "--out", str(tmp_path)], env={"RAREFY_DATA": ""})
-    assert "data not to be had" in result.output
+    assert "data unavailable" in result.output
     result = runner.invoke(app, ["reproduce", "lp-table-2", "--data", str(tmp_path), "--out", str(tmp_path)])
     assert "mnist.npzismissing" in "".join(result.output.split())  # wherever lines were broken
 
@@ -462,7 +462,7 @@ def test_a_table_that_fails_does_not_stop_the_others_and_loses_nothing(tmp_path,
     assert "1 of 2 tables were run" in result.output
     assert str(out / "quick" / "fine.html") in result.output.replace("\n", "")
     assert len(list((out / "quick" / "cells" / "bad").glob("*.json"))) == 1
-    # Fresh replaces cell by cell: what fails now was not thrown away before.
+    # Fresh replaces cell by cell: the stored cell of what fails now is still there.
     assert CliRunner().invoke(app, ["reproduce", "bad", "--fresh", "--out", str(out)]).exit_code == 1
     assert len(list((out / "quick" / "cells" / "bad").glob("*.json"))) == 1
     assert CliRunner().invoke(app, ["reproduce", "fine", "--full", "--out", str(out)]).exit_code == 0
@@ -471,7 +471,7 @@ def test_a_table_that_fails_does_not_stop_the_others_and_loses_nothing(tmp_path,
 
 
 @pytest.mark.parametrize("command", [["reproduce", "ridge-figure-3", "--out", "{}"], ["demo", "--out", "{}/x.html"]])
-def test_a_folder_that_cannot_be_written_to_is_spoken_of_before_any_work(tmp_path, monkeypatch, command):
+def test_a_folder_that_cannot_be_written_to_is_reported_before_any_work(tmp_path, monkeypatch, command):
     def refuse(**_):
         raise PermissionError(13, "Permission denied")
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from rarefy.datasets import _load, load, load_libsvm, load_techtc, make_rare_gaussians, make_relevant
-from rarefy.exceptions import MissingDataError
+from rarefy.datasets import _catalogue, load, load_libsvm, load_techtc, make_rare_gaussians, make_relevant, make_topics
+from rarefy.datasets._provenance import fingerprint, recorded_files
+from rarefy.exceptions import MissingDataError, ParameterError
 from rarefy.papers.data import remember
 
 
@@ -16,7 +17,7 @@ def test_relevant_features_have_the_promised_means():
     # Standard error 1/sqrt(4000) = 0.016.
     np.testing.assert_allclose(means[:20], -np.arange(1, 21), atol=0.08)
     np.testing.assert_allclose(means[20:], 0, atol=0.08)
-    with pytest.raises(ValueError, match="n_relevant=7"):
+    with pytest.raises(ParameterError, match="at most n_features; got n_relevant=7, n_features=5"):
         make_relevant(10, 5, 7)
 
 
@@ -34,10 +35,33 @@ def test_rare_gaussians_stand_where_they_should():
     again, labels = make_rare_gaussians(40_000, overlap=0.9, rare=0.25, n_features=3, scale=0.05, random_state=0)
     np.testing.assert_array_equal(again, X)
     np.testing.assert_array_equal(labels, y)
-    with pytest.raises(ValueError, match=r"points of both classes; got overlap=0\.75, rare=0\.001"):
+    with pytest.raises(ParameterError, match=r"samples of both classes; got rare=0\.001 of n_samples=100, that is 0"):
         make_rare_gaussians(100, rare=0.001)
-    with pytest.raises(ValueError, match=r"overlap=1\.5"):
-        make_rare_gaussians(100, overlap=1.5)
+
+
+@pytest.mark.parametrize(
+    ("generate", "wrong"),
+    [
+        (make_rare_gaussians, {"overlap": 1.5}),
+        (make_rare_gaussians, {"rare": 1.0}),
+        (make_rare_gaussians, {"n_samples": 0}),
+        (make_rare_gaussians, {"scale": -1.0}),
+        (make_rare_gaussians, {"return_centers": "yes"}),
+        (make_relevant, {"n_samples": 1}),
+        (make_relevant, {"n_relevant": 0}),
+        (make_relevant, {"n_features": 10.0}),
+        (make_topics, {"n_samples": True}),
+        (make_topics, {"n_features": 999}),
+        (make_topics, {"lift": -1.0}),
+        (make_topics, {"random_state": "seed"}),
+        (load_libsvm, {"path": 3}),
+        (load_techtc, {"folder": None}),
+    ],
+)
+def test_arguments_of_generators_and_loaders_are_checked(generate, wrong):
+    (name,) = wrong
+    with pytest.raises(ParameterError, match=f"'{name}' parameter of {generate.__name__} must be"):
+        generate(**wrong)
 
 
 def test_techtc_and_libsvm_formats(tmp_path):
@@ -49,10 +73,15 @@ def test_techtc_and_libsvm_formats(tmp_path):
     assert list(found.feature_names) == ["yacht", "opera", "sea lion"]
     (tmp_path / "a.txt").write_text("1 1:0.5 3:2\n0 2:1\n")
     np.testing.assert_array_equal(load_libsvm(tmp_path / "a.txt").data.toarray(), [[0.5, 0, 2], [0, 1, 0]])
+    with pytest.raises(MissingDataError, match=r"b\.txt is missing"):
+        load_libsvm(tmp_path / "b.txt")
+    (tmp_path / "b.txt").write_text("no numbers")
+    with pytest.raises(MissingDataError, match=r"b\.txt is damaged.*libsvm format"):
+        load_libsvm(tmp_path / "b.txt")
 
 
 def test_missing_and_wrong_data_are_explained(tmp_path):
-    with pytest.raises(MissingDataError, match="known are movie_reviews"):
+    with pytest.raises(ParameterError, match=r"name of load must be one of movie_reviews, .* got 'poems'"):
         load("poems", tmp_path)
     with pytest.raises(MissingDataError, match="--data DIR"):
         load("movie_reviews", None)
@@ -68,30 +97,31 @@ def test_missing_and_wrong_data_are_explained(tmp_path):
 
 
 def test_mnist_is_checked_in_both_parts(tmp_path, monkeypatch):
+    parts = _catalogue.SPLIT_ARRAYS["mnist"]
     with pytest.raises(MissingDataError, match=r"mnist\.npz is missing.* It holds MNIST .*fetch_openml"):
         load("mnist", tmp_path)
     arrays = {"X_train": np.zeros((4, 784), np.uint8), "y_train": np.array([0, 1, 1, 2], np.uint8)}
     np.savez(tmp_path / "mnist.npz", **arrays)
     with pytest.raises(MissingDataError, match=r"mnist \(train\) has \(60000, 784\).*another version"):
         load("mnist", tmp_path)
-    monkeypatch.setitem(_load._MNIST, "train", _load._Source("mnist.npz", (4, 784), {1: 2}, "digits"))
+    monkeypatch.setitem(parts, "train", _catalogue.Source("mnist.npz", (4, 784), {1: 2}, "digits"))
     with pytest.raises(MissingDataError, match=r"has no X_test and no y_test\. It should hold MNIST"):
         load("mnist", tmp_path)
     arrays |= {"X_test": np.ones((2, 784), np.uint8), "y_test": np.array([5, 5], np.uint8)}
     np.savez(tmp_path / "mnist.npz", **arrays)
-    monkeypatch.setitem(_load._MNIST, "test", _load._Source("mnist.npz", (2, 784), {5: 2}, "digits"))
+    monkeypatch.setitem(parts, "test", _catalogue.Source("mnist.npz", (2, 784), {5: 2}, "digits"))
     found = load("mnist", tmp_path)
     np.testing.assert_array_equal(found.test_data, arrays["X_test"])
     np.testing.assert_array_equal(found.target, [0, 1, 1, 2])
     assert found.data.dtype == np.uint8
-    monkeypatch.setitem(_load._MNIST, "test", _load._Source("mnist.npz", (2, 784), {5: 1}, "digits"))
+    monkeypatch.setitem(parts, "test", _catalogue.Source("mnist.npz", (2, 784), {5: 1}, "digits"))
     with pytest.raises(MissingDataError, match=r"class counts \{5: 2\}"):
         load("mnist", tmp_path)
 
 
 def test_a_checked_data_set_comes_with_its_words(tmp_path, monkeypatch):
-    source = _load._Source("text/small", (2, 3), {1: 1}, "nothing")
-    monkeypatch.setitem(_load._TEXT, "small", source)
+    source = _catalogue.Source("text/small", (2, 3), {1: 1}, "nothing")
+    monkeypatch.setitem(_catalogue.DOCUMENTS, "small", source)
     (tmp_path / "text").mkdir()
     sp.save_npz(tmp_path / "text" / "small_X.npz", sp.csr_array(np.eye(2, 3)))
     np.savez(tmp_path / "text" / "small_y.npz", y=np.array([0, 1]), vocab=np.array([b"a", b"bc", b"d"]))
@@ -107,7 +137,7 @@ def test_sets_with_a_rare_class_and_with_levels_are_checked(tmp_path, monkeypatc
     np.savez(tmp_path / "rare" / "ecoli.npz", X=np.eye(3), y=np.array([0, 1, 0]))
     with pytest.raises(MissingDataError, match=r"ecoli has \(336, 7\) and \{1: 35\}"):
         load("ecoli", tmp_path)
-    monkeypatch.setitem(_load._WHOLE, "ecoli", _load._Source("rare/ecoli.npz", (3, 3), {1: 1}, "cells"))
+    monkeypatch.setitem(_catalogue.ARRAYS, "ecoli", _catalogue.Source("rare/ecoli.npz", (3, 3), {1: 1}, "cells"))
     found = load("ecoli", tmp_path)
     np.testing.assert_array_equal(found.data, np.eye(3))
     np.testing.assert_array_equal(found.target, [0, 1, 0])
@@ -119,8 +149,8 @@ def test_sets_with_a_rare_class_and_with_levels_are_checked(tmp_path, monkeypatc
 
 
 def test_damaged_files_are_named_whatever_is_wrong_with_them(tmp_path, monkeypatch):
-    monkeypatch.setitem(_load._WHOLE, "numbers", _load._Source("numbers.npz", (2, 1), {}, "two numbers"))
-    monkeypatch.setitem(_load._TEXT, "words", _load._Source("words", (2, 1), {}, "two documents"))
+    monkeypatch.setitem(_catalogue.ARRAYS, "numbers", _catalogue.Source("numbers.npz", (2, 1), {}, "two numbers"))
+    monkeypatch.setitem(_catalogue.DOCUMENTS, "words", _catalogue.Source("words", (2, 1), {}, "two documents"))
     path = tmp_path / "numbers.npz"
     np.savez(path, X=np.full((2, 1), 7.0), y=np.array([0, 1]))
     content = bytearray(path.read_bytes())
@@ -139,7 +169,7 @@ def test_damaged_files_are_named_whatever_is_wrong_with_them(tmp_path, monkeypat
     np.savez(tmp_path / "words_y.npz", z=np.ones(2))
     with pytest.raises(MissingDataError, match=r"words_y\.npz is damaged.*KeyError.*arrays y and vocab"):
         load("words", tmp_path)
-    with pytest.raises(MissingDataError, match=r"is damaged.*features\.idx"):
+    with pytest.raises(MissingDataError, match=r"features\.idx is missing"):
         load_techtc(tmp_path)
     (tmp_path / "features.idx").write_text("")
     with pytest.raises(MissingDataError, match=r"is damaged.*ValueError.*features\.idx"):
@@ -152,27 +182,24 @@ def test_fingerprints_know_the_content_and_not_the_place(tmp_path):
         np.savez(tmp_path / folder / "x.npz", X=value)
         (tmp_path / folder / "set" / "x.txt").write_text(str(value))
     for name in ("x.npz", "set", "set/x.txt"):
-        a, b, c = (_load.fingerprint(tmp_path / folder / name) for folder in "abc")
+        a, b, c = (fingerprint(tmp_path / folder / name) for folder in "abc")
         assert a == b != c
 
 
 def test_files_are_recorded_where_they_are_used_also_when_they_were_read_before(tmp_path):
-    path = tmp_path / "features.idx"
-    path.write_text("0 word\n")
-    (tmp_path / "vectors.dat").write_text("1 0:1\n")
-    (tmp_path / "techtc300").mkdir()
-    path.parent.rename(tmp_path.parent / "set")
-    (tmp_path / "techtc300").mkdir(parents=True)
-    (tmp_path.parent / "set").rename(tmp_path / "techtc300" / "Exp_1_2")
+    folder = tmp_path / "techtc300" / "Exp_1_2"
+    folder.mkdir(parents=True)
+    (folder / "features.idx").write_text("0 word\n")
+    (folder / "vectors.dat").write_text("1 0:1\n")
 
     @remember
     def documents(data):
         return load("techtc:1_2", data)
 
     for _ in range(2):  # the second time from memory
-        with _load.recorded_files() as files:
+        with recorded_files() as files:
             documents(tmp_path)
-        assert files == {"techtc300/Exp_1_2": _load.fingerprint(tmp_path / "techtc300" / "Exp_1_2")}
-    with _load.recorded_files() as files:
+        assert files == {"techtc300/Exp_1_2": fingerprint(folder)}
+    with recorded_files() as files:
         pass
     assert files == {}

@@ -1,21 +1,22 @@
-"""Clusters on cubes: where they are, which class they have, and what the columns tell."""
+"""Clusters on cubes: where they are, which class they have, and what an SVM can learn from the columns."""
 
 import numpy as np
 import pytest
 from sklearn.svm import SVC
 
 from rarefy.datasets import make_ndcc
+from rarefy.exceptions import ParameterError
 
 
 def vertices(X, d):
-    """The vertex nearest to each point: its axis, its side and its cube."""
+    """The vertex nearest to each sample: its axis, its side and its cube."""
     X = X[:, :d]
     axis = np.abs(X).argmax(axis=1)
     value = X[np.arange(len(X)), axis]
     return axis, np.sign(value), np.abs(value).round().astype(int)
 
 
-def test_points_are_at_the_vertices_and_noise_is_normal():
+def test_samples_are_at_the_vertices_and_noise_is_normal():
     X, y = make_ndcc(3000, n_informative=4, n_noise=3, spread=0.01, random_state=0)
     assert X.shape == (3000, 7)
     assert set(y) == {-1.0, 1.0}
@@ -52,14 +53,14 @@ def test_covariances_have_the_spread_and_differ():
     assert max(np.linalg.eigvalsh(one)[-1] for one in found) < 1.3 * 0.2**2
 
 
-def test_a_seed_gives_the_same_points():
+def test_a_seed_gives_the_same_samples():
     assert all(
         np.array_equal(a, b) for a, b in zip(make_ndcc(50, random_state=3), make_ndcc(50, random_state=3), strict=True)
     )
     assert not np.array_equal(make_ndcc(50, random_state=3)[0], make_ndcc(50, random_state=4)[0])
 
 
-def test_a_machine_errs_as_in_the_source():
+def test_an_svm_has_the_error_that_the_source_reports():
     """About 10 % in the informative columns, more than 35 % with the noise, in the mean of a few geometries."""
     errors = []
     for geometry in range(3):
@@ -78,6 +79,7 @@ def test_a_machine_errs_as_in_the_source():
 
 
 @pytest.mark.parametrize("wrong", [{"n_informative": 0}, {"n_noise": -1}, {"concentration": 0.0}, {"spread": -0.1}])
-def test_what_cannot_be_generated_is_refused(wrong):
-    with pytest.raises(ValueError, match="make_ndcc needs"):
+def test_arguments_out_of_range_are_refused(wrong):
+    (name,) = wrong
+    with pytest.raises(ParameterError, match=f"'{name}' parameter of make_ndcc must be"):
         make_ndcc(10, **wrong)

@@ -1,10 +1,10 @@
-"""The command line: one file a command; parses, calls, prints."""
+"""The command line, one file for each command: parse, call, print."""
 
 import sys
 
 
 def main() -> None:
-    """Run the command line, or say how to install what it needs."""
+    """Run the command line, or exit with the command that installs what it needs."""
     try:
         from rarefy.cli._app import app
     except ModuleNotFoundError as error:

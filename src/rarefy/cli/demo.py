@@ -1,15 +1,15 @@
-"""rarefy demo: select, certify, compare, and write a page about it."""
+"""The command `rarefy demo`: select, certify, compare, and write a page with the results."""
 
 from pathlib import Path
 
 import click
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from rarefy._files import check_writable
-from rarefy.report.demo import run_study, write_page
+from rarefy.cli._progress import progress_display
+from rarefy.report.demo import Study, run_study, write_page
 
 
 @click.command()
@@ -25,7 +25,7 @@ from rarefy.report.demo import run_study, write_page
     type=click.IntRange(2, 20_000),
     default=300,
     show_default=True,
-    help="How many of the 20 000 words to keep.",
+    help="Number of the 20 000 words to keep.",
 )
 @click.option(
     "--seed",
@@ -34,14 +34,14 @@ from rarefy.report.demo import run_study, write_page
     show_default=True,
     help="Seed of the generated documents.",
 )
-def demo(out, features, seed):
-    """Keep 300 of 20 000 words, say what is guaranteed, and compare.
+def demo(out: Path, features: int, seed: int) -> None:
+    """Keep 300 of 20 000 words, certify what is guaranteed, and compare.
 
     Generates 200 documents about sailing and opera (no data needed), selects words with spectral sparsification,
     leverage scores and at random, trains a linear SVM on all and on the kept words, prints the certificate and writes a
     page with pictures.
     """
-    if not out.parent.is_dir():  # said now, not after the work
+    if not out.parent.is_dir():  # reported before the work, not after it
         raise click.BadParameter(f"{out.parent} is not a folder; the page {out} cannot be written.", param_hint="--out")
     try:
         check_writable(out.parent)
@@ -49,14 +49,10 @@ def demo(out, features, seed):
         raise click.BadParameter(f"{out.parent} cannot be written to: {error.strerror}.", param_hint="--out") from error
     console = Console()
     console.print(
-        "[bold]200 documents, 20 000 words[/bold], 80 of them tell sailing from opera. Generating and selecting …"
+        "[bold]200 documents, 20 000 words[/bold], 80 of them separate sailing from opera. Generating and selecting …"
     )
-    bar = Progress(
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console
-    )
-    with bar:
-        task = bar.add_task("cross-validating", total=None)
-        study = run_study(features, seed, lambda done, total: bar.update(task, completed=done, total=total))
+    with progress_display(console, "cross-validating") as progress:
+        study = run_study(features, seed, progress)
     console.print(_table(study))
     console.print("[bold]Certificate of the BSS selection[/bold]")
     console.print(study.certificate.statement, highlight=False)
@@ -65,17 +61,11 @@ def demo(out, features, seed):
     console.print(f"\nPictures: open [bold]{escape(str(out))}[/bold] in a browser.", soft_wrap=True)
 
 
-def _table(study):
+def _table(study: Study) -> Table:
     table = Table(title=f"Linear SVM, error in {study.n_folds}-fold cross-validation")
-    for header, justify in (
-        ("words", "left"),
-        ("kept", "right"),
-        ("topic words", "right"),
-        ("error", "right"),
-        ("margin²", "right"),
-        ("seconds", "right"),
-    ):
-        table.add_column(header, justify=justify)
+    table.add_column("words")
+    for header in ("kept", "topic words", "error", "margin²", "seconds"):
+        table.add_column(header, justify="right")
     for row in study.rows:
         table.add_row(
             row.name,

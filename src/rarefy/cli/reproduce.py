@@ -1,35 +1,31 @@
-"""rarefy reproduce: run a paper's table and say what became of its claims."""
+"""The command `rarefy reproduce`: run a paper's tables and compare them with its claims."""
 
 import traceback
+from collections.abc import Iterable
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
 import click
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table as Grid
 
 from rarefy._files import check_writable
+from rarefy.cli._progress import progress_display
 from rarefy.exceptions import MissingDataError
-from rarefy.papers import load_tables, run_table
-from rarefy.papers.claims import NOT_RUN
+from rarefy.papers import Table, Verdict, load_tables, run_table
+from rarefy.papers.claims import BETTER, NO_DATA, NOT_REACHED, NOT_RUN, REPRODUCED, Results
 from rarefy.papers.page import write_results
 
-_STYLES = {
-    "reproduced": "green",
-    "better": "green",
-    "not reached": "red",
-    "data not to be had": "yellow",
-    "not run": "dim",
-}
+_STYLES = {REPRODUCED: "green", BETTER: "green", NOT_REACHED: "red", NO_DATA: "yellow", NOT_RUN: "dim"}
 _FEW = 5
-"""More claims than these that were not run are counted rather than listed."""
+"""If more claims than these were not run, they are counted rather than listed."""
 
 
-def _not_zero(context, parameter, value):
+def _not_zero(context: click.Context, parameter: click.Parameter, value: int) -> int:
     if value == 0:
-        raise click.BadParameter("must be a number of processes, or -1 for one a core; got 0.")
+        raise click.BadParameter("must be a number of processes, or -1 for one per core; got 0.")
     return value
 
 
@@ -49,13 +45,22 @@ def _not_zero(context, parameter, value):
     type=click.Path(file_okay=False, path_type=Path),
     default="rarefy-results",
     show_default=True,
-    help="Folder for results; a stopped run goes on from what is there.",
+    help="Folder for results; a stopped run is resumed from what is stored there.",
 )
 @click.option(
-    "--jobs", type=int, default=1, show_default=True, help="Processes; -1 for one a core.", callback=_not_zero
+    "--jobs", type=int, default=1, show_default=True, help="Processes; -1 for one per core.", callback=_not_zero
 )
-@click.option("--fresh", is_flag=True, help="Measure every cell again, whatever is stored.")
-def reproduce(tables, show_list, quick, full, data, out, jobs, fresh):
+@click.option("--fresh", is_flag=True, help="Measure every cell again, also stored ones.")
+def reproduce(
+    tables: tuple[str, ...],
+    show_list: bool,
+    quick: bool,
+    full: bool,
+    data: Path | None,
+    out: Path,
+    jobs: int,
+    fresh: bool,
+) -> None:
     """Run TABLES of the papers (all of them if none is named) and compare with what the papers claim.
 
     Every finished cell is stored at once: stop the run whenever you like and start it again with the same --out. The
@@ -79,60 +84,80 @@ def reproduce(tables, show_list, quick, full, data, out, jobs, fresh):
         check_writable(out)
     except OSError as error:
         raise click.BadParameter(f"{out} cannot be written to: {error.strerror}.", param_hint="--out") from error
-    done = [_run(console, known[name], mode, data, out, jobs, fresh) for name in tables or known]
+    run = _Run(console, mode, data, out, jobs, fresh)
+    done = [run.report(known[name]) for name in tables or known]
     if not all(done):
-        console.print(f"{sum(done)} of {len(done)} tables were run; above is why the others were not.")
+        console.print(f"{sum(done)} of {len(done)} tables were run; the reasons for the others are above.")
     if not any(done):
         raise click.exceptions.Exit(1)
 
 
-def _advice(unknown, known):
+def _advice(unknown: Iterable[str], known: Iterable[str]) -> str:
     near = [name for one in unknown for name in get_close_matches(one, known, n=1)]
     return f"did you mean {', '.join(near)}?" if near else "see rarefy reproduce --list"
 
 
-def _run(console, table, mode, data, out, jobs, fresh):
-    """Run a table and tell about it; whether it could be run."""
-    bar = Progress(
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console
-    )
-    try:
-        with bar:
-            task = bar.add_task(table.id, total=None)
-            results, verdicts = run_table(
+@dataclass(frozen=True)
+class _Run:
+    """What all tables of one call of the command share."""
+
+    console: Console
+    mode: str
+    data: Path | None
+    out: Path
+    jobs: int
+    fresh: bool
+
+    def report(self, table: Table) -> bool:
+        """Run a table, write and print its results; whether it could be run."""
+        try:
+            results, verdicts = self._measure(table)
+        except MissingDataError as error:
+            self._print(f"[yellow]{table.id}: {NO_DATA}.[/yellow] {escape(str(error))}")
+            return False
+        except ImportError as error:
+            self._print(f"[yellow]{table.id}: {NOT_RUN}.[/yellow] {escape(str(error))}")
+            return False
+        except OSError as error:
+            raise click.ClickException(f"{self.out}: {error.strerror or error}. Finished cells are stored.") from error
+        except Exception:  # whatever it is, other tables can still be run
+            traceback.print_exc()
+            self._print(f"[red]{table.id}: failed;[/red] the error is above. Finished cells are stored.")
+            return False
+        page = write_results(table, self.mode, results, verdicts, self.out)
+        not_run = sum(verdict.outcome == NOT_RUN for verdict in verdicts)
+        self.console.print(_grid(table, verdicts, list_not_run=not_run <= _FEW))
+        if not_run > _FEW:
+            self.console.print(f"{not_run} more claims were not run: they concern cells that this grid does not have.")
+        self.console.print(f"Page: {escape(str(page))}", highlight=False, soft_wrap=True)
+        return True
+
+    def _measure(self, table: Table) -> tuple[Results, list[Verdict]]:
+        with progress_display(self.console, table.id) as progress:
+            return run_table(
                 table,
-                mode,
-                out,
-                data=data,
-                jobs=jobs,
-                fresh=fresh,
-                notice=lambda text: console.print(f"{table.id}: {escape(text)}", highlight=False),
-                progress=lambda done, total: bar.update(task, completed=done, total=total),
+                self.mode,
+                self.out,
+                data=self.data,
+                jobs=self.jobs,
+                fresh=self.fresh,
+                notice=lambda text: self._print(f"{table.id}: {escape(text)}"),
+                progress=progress,
             )
-    except MissingDataError as error:
-        console.print(f"[yellow]{table.id}: data not to be had.[/yellow] {escape(str(error))}", highlight=False)
-        return False
-    except ImportError as error:
-        console.print(f"[yellow]{table.id}: not run.[/yellow] {escape(str(error))}", highlight=False)
-        return False
-    except OSError as error:
-        raise click.ClickException(f"{out}: {error.strerror or error}. Finished cells are stored.") from error
-    except Exception:  # whatever it is, other tables can still be run
-        traceback.print_exc()
-        console.print(f"[red]{table.id}: failed;[/red] the error is above. Finished cells are stored.", highlight=False)
-        return False
-    page = write_results(table, mode, results, verdicts, out)
+
+    def _print(self, text: str) -> None:
+        self.console.print(text, highlight=False)
+
+
+def _grid(table: Table, verdicts: list[Verdict], *, list_not_run: bool) -> Grid:
     grid = Grid(title=f"{table.id}: {table.title}", title_justify="left")
     for header in ("claim", "paper", "ours", "verdict"):
         grid.add_column(header, justify="left" if header in ("claim", "verdict") else "right")
-    absent = [v for v in verdicts if v.outcome == NOT_RUN]
-    for v in verdicts if len(absent) <= _FEW else [v for v in verdicts if v.outcome != NOT_RUN]:
+    for v in verdicts:
+        if v.outcome == NOT_RUN and not list_not_run:
+            continue
         theirs = "" if v.theirs is None else f"{v.theirs:.4g}"
         spread = f" ± {v.standard_error:.2g}" if v.standard_error else ""
         ours = "" if v.ours is None else f"{v.ours:.4g}{spread}"
         grid.add_row(v.claim.what, theirs, ours, f"[{_STYLES[v.outcome]}]{v.outcome}[/]")
-    console.print(grid)
-    if len(absent) > _FEW:
-        console.print(f"{len(absent)} more claims were not run: they are about cells that this grid does not have.")
-    console.print(f"Page: {escape(str(page))}", highlight=False, soft_wrap=True)
-    return True
+    return grid

@@ -1,21 +1,42 @@
 """Synthetic data of the papers."""
 
 from itertools import combinations
+from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from rarefy._fit import checked_arguments
+from rarefy._parameters import COUNT, NOT_NEGATIVE, SHARE, Number
+from rarefy.exceptions import ParameterError
 
-def make_relevant(n_samples=200, n_features=1000, n_relevant=40, *, random_state=None):
-    """Generate two classes that the first features tell apart, the later the better.
+
+@checked_arguments(
+    {
+        "n_samples": [Number(Integral, 2, None, closed="left")],
+        "n_features": [COUNT],
+        "n_relevant": [COUNT],
+        "random_state": ["random_state"],
+    }
+)
+def make_relevant(
+    n_samples: int = 200, n_features: int = 1000, n_relevant: int = 40, *, random_state: Any = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Generate two classes that the first features separate, the later the better.
 
     Labels are -1 or 1 with equal probability. Feature j <= n_relevant (counted from 1) is y times a normal variable
     with mean -j and variance 1, the others are standard normal [Bhattacharyya2004]: the last relevant one is the best.
 
     Parameters
     ----------
-    n_samples, n_features, n_relevant : int
-        Size of the data and number of relevant features.
+    n_samples : int, default=200
+        Number of samples, at least two.
+    n_features : int, default=1000
+        Number of features.
+    n_relevant : int, default=40
+        Number of relevant features, which come first; at most `n_features`.
     random_state : int, RandomState instance or None, default=None
         Seed.
 
@@ -24,7 +45,17 @@ def make_relevant(n_samples=200, n_features=1000, n_relevant=40, *, random_state
     X : ndarray of shape (n_samples, n_features)
         The data.
     y : ndarray of shape (n_samples,)
-        Labels -1 and 1, both present.
+        Labels -1 and 1; each occurs.
+
+    See Also
+    --------
+    make_ndcc : Two classes that no single feature separates.
+    make_topics : Word counts with known relevant words.
+
+    References
+    ----------
+    [Bhattacharyya2004] C. Bhattacharyya, "Second Order Cone Programming Formulations for Feature Selection", Journal
+    of Machine Learning Research 5, 2004.
 
     Examples
     --------
@@ -33,10 +64,10 @@ def make_relevant(n_samples=200, n_features=1000, n_relevant=40, *, random_state
     >>> bool((y * X[:, 9]).mean() < -8)
     True
     """
-    if not 1 <= n_relevant <= n_features or n_samples < 2:
-        raise ValueError(
-            f"make_relevant needs 1 <= n_relevant <= n_features and two samples; got n_relevant={n_relevant}, "
-            f"n_features={n_features}, n_samples={n_samples}."
+    if n_relevant > n_features:
+        raise ParameterError(
+            f"n_relevant of make_relevant must be at most n_features; got n_relevant={n_relevant}, "
+            f"n_features={n_features}."
         )
     rng = check_random_state(random_state)
     y = np.where(rng.random_sample(n_samples) < 0.5, -1.0, 1.0)
@@ -46,24 +77,43 @@ def make_relevant(n_samples=200, n_features=1000, n_relevant=40, *, random_state
     return X, y
 
 
+@checked_arguments(
+    {
+        "n_samples": [COUNT],
+        "overlap": [Number(Real, 0, 1, closed="both")],
+        "rare": [SHARE],
+        "n_features": [COUNT],
+        "scale": [NOT_NEGATIVE],
+        "return_centers": ["boolean"],
+        "random_state": ["random_state"],
+    }
+)
 def make_rare_gaussians(
-    n_samples=1000, *, overlap=0.75, rare=0.1, n_features=5, scale=0.5, return_centers=False, random_state=None
-):
+    n_samples: int = 1000,
+    *,
+    overlap: float = 0.75,
+    rare: float = 0.1,
+    n_features: int = 5,
+    scale: float = 0.5,
+    return_centers: bool = False,
+    random_state: Any = None,
+) -> tuple[Any, ...]:
     """Generate a rare class around six centres and a frequent one between each two of them.
 
     The six centres are uniform in the cube from -1 to 1; the frequent class has 15, on the lines between each two of
-    the six [TayalColemanLi2015]. Points are normal around the centres of their class, which are equally probable.
+    the six [TayalColemanLi2015]. Samples are normal around the centres of their class, which are equally probable.
 
     Parameters
     ----------
     n_samples : int, default=1000
-        Number of points.
+        Number of samples.
     overlap : float, default=0.75
-        Where on the line a frequent centre is: 0.5 is halfway, at 0 or 1 it is that of a rare one.
+        Position of a frequent centre on the line between two rare ones: 0.5 is the middle; at 0 and 1 it is a rare
+        centre.
     rare : float, default=0.1
-        Share of the rare class, exact up to rounding.
+        Share of the rare class among the samples, between 0 and 1; the count is rounded.
     n_features : int, default=5
-        Dimension.
+        Number of features.
     scale : float, default=0.5
         Standard deviation around a centre.
     return_centers : bool, default=False
@@ -74,11 +124,20 @@ def make_rare_gaussians(
     Returns
     -------
     X : ndarray of shape (n_samples, n_features)
-        The points, in random order.
+        The samples, in random order.
     y : ndarray of shape (n_samples,)
         1 for the rare class, 0 for the frequent one.
     centers : tuple of two ndarrays
-        The 15 frequent and the six rare centres; only if asked for.
+        The 15 frequent and the six rare centres; only if `return_centers` is True.
+
+    See Also
+    --------
+    make_ndcc : Two classes in many clusters, with columns of noise.
+
+    References
+    ----------
+    [TayalColemanLi2015] A. Tayal, T. F. Coleman and Y. Li, "RankRC: Large-Scale Nonlinear Rare Class Ranking", IEEE
+    Transactions on Knowledge and Data Engineering 27(12), 2015.
 
     Examples
     --------
@@ -88,10 +147,10 @@ def make_rare_gaussians(
     ((200, 5), 20)
     """
     n_rare = round(rare * n_samples)
-    if not (0.0 <= overlap <= 1.0 and 1 <= n_rare < n_samples):
-        raise ValueError(
-            f"make_rare_gaussians needs 0 <= overlap <= 1 and points of both classes; got overlap={overlap}, "
-            f"rare={rare}, n_samples={n_samples}."
+    if not 1 <= n_rare < n_samples:
+        raise ParameterError(
+            f"make_rare_gaussians needs samples of both classes; got rare={rare} of n_samples={n_samples}, that is "
+            f"{n_rare}. Increase n_samples, or choose rare nearer to 0.5."
         )
     rng = check_random_state(random_state)
     few = rng.uniform(-1.0, 1.0, (6, n_features))

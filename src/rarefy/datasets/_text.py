@@ -1,8 +1,15 @@
 """Text-like data with known answers."""
 
+from numbers import Integral
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from sklearn.utils import Bunch, check_random_state
+
+from rarefy._fit import checked_arguments
+from rarefy._parameters import COUNT, NOT_NEGATIVE, Number
 
 _SAILING = """
 anchor boat bow buoy cabin captain cargo compass crew deck dinghy ferry harbour helm hull jetty keel knots lighthouse
@@ -18,11 +25,21 @@ _ONSETS = "b br c ch d dr f fl g gr h j k l m n p pl qu r s sh st t tr v w z"
 _VOWELS = "a e i o u ea ou"
 
 
-def make_topics(n_samples=200, n_features=20_000, *, lift=4.0, random_state=None):
+@checked_arguments(
+    {
+        "n_samples": [COUNT],
+        "n_features": [Number(Integral, 1000, None, closed="left")],
+        "lift": [NOT_NEGATIVE],
+        "random_state": ["random_state"],
+    }
+)
+def make_topics(
+    n_samples: int = 200, n_features: int = 20_000, *, lift: float = 4.0, random_state: Any = None
+) -> Bunch:
     """Generate word counts of documents about sailing and about opera.
 
     Word frequencies follow Zipf's law. Forty words of each topic, of middling frequency, are `lift` times as frequent
-    in documents about their topic as in the others; all other words are made up and say nothing about it.
+    in documents about their topic as in the others; all other words are invented and equally frequent in both.
 
     Parameters
     ----------
@@ -31,7 +48,7 @@ def make_topics(n_samples=200, n_features=20_000, *, lift=4.0, random_state=None
     n_features : int, default=20000
         Number of words, at least 1000.
     lift : float, default=4.0
-        How much more frequent a topic's words are in its own documents.
+        How many times as frequent a topic's words are in its own documents.
     random_state : int, RandomState instance or None, default=None
         Seed.
 
@@ -40,6 +57,10 @@ def make_topics(n_samples=200, n_features=20_000, *, lift=4.0, random_state=None
     data : Bunch
         `data` (CSR counts), `target` ("opera" or "sailing"), `feature_names`, and `relevant`, the mask of topic words.
 
+    See Also
+    --------
+    make_relevant : Dense data with known relevant features.
+
     Examples
     --------
     >>> from rarefy.datasets import make_topics
@@ -47,13 +68,11 @@ def make_topics(n_samples=200, n_features=20_000, *, lift=4.0, random_state=None
     >>> topics.data.shape, int(topics.relevant.sum())
     ((50, 2000), 80)
     """
-    if n_features < 1000:
-        raise ValueError(f"n_features of make_topics must be at least 1000; got {n_features}.")
     rng = check_random_state(random_state)
     sailing, opera = _SAILING.split(), _OPERA.split()
     ranks = rng.choice(np.arange(60, 900), size=len(sailing) + len(opera), replace=False)
     frequency = 1.0 / (np.arange(n_features) + 8.0)
-    names = _made_up_words(n_features, rng)
+    names = _invented_words(n_features, rng)
     names[ranks] = sailing + opera
     topic_of = np.zeros(n_features, dtype=int)
     topic_of[ranks[: len(sailing)]] = 1
@@ -70,7 +89,7 @@ def make_topics(n_samples=200, n_features=20_000, *, lift=4.0, random_state=None
     # Many solvers behind scikit-learn take 32-bit indices only.
     where = (np.concatenate(documents).astype(np.int32), np.concatenate(tokens).astype(np.int32))
     counts = sp.coo_array((np.ones(lengths.sum()), where), shape=(n_samples, n_features))
-    order = rng.permutation(n_features).astype(np.int32)  # a word's position says nothing about it
+    order = rng.permutation(n_features).astype(np.int32)  # the position of a word must not depend on its frequency
     return Bunch(
         data=counts.tocsr()[:, order],
         target=np.array(["opera", "sailing"])[target],
@@ -79,9 +98,9 @@ def make_topics(n_samples=200, n_features=20_000, *, lift=4.0, random_state=None
     )
 
 
-def _made_up_words(count, rng):
+def _invented_words(count: int, rng: np.random.RandomState) -> NDArray[np.object_]:
     """Distinct pronounceable words that none of the topics uses."""
-    words = set()
+    words: set[str] = set()
     taken = set(_SAILING.split() + _OPERA.split())
     while len(words) < count:
         onsets = rng.choice(_ONSETS.split(), size=(count, 3))

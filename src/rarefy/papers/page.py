@@ -1,19 +1,22 @@
 """Results of a reproduction as JSON and as a page: the paper's claim, our number, the verdict and the reason."""
 
 import json
+import math
 from collections import Counter
+from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from rarefy._files import write_whole
-from rarefy.papers.claims import select
+from rarefy._files import write_atomically
+from rarefy.papers.claims import Cell, Results, Table, Verdict, select
 from rarefy.report.figures import grouped_means, marked_images, mean_curves
 from rarefy.report.html import write_html
 
 
-def write_results(table, mode, results, verdicts, out):
-    """Write `<id>.json` and `<id>.html` into the folder `out`; returns the path of the page."""
+def write_results(table: Table, mode: str, results: Results, verdicts: list[Verdict], out: str | PathLike[str]) -> Path:
+    """Write `<id>.json` and `<id>.html` into the folder `out`; return the path of the page."""
     out = Path(out)
     summary = [
         {
@@ -28,7 +31,7 @@ def write_results(table, mode, results, verdicts, out):
     ]
     cells = [{"cell": cell, "metrics": metrics} for cell, metrics in results]
     content = {"table": table.id, "mode": mode, "verdicts": summary, "cells": cells}
-    write_whole(out / f"{table.id}.json", json.dumps(content, indent=1))
+    write_atomically(out / f"{table.id}.json", json.dumps(content, indent=1))
     page = out / f"{table.id}.html"
     layout = _layout(table, results)
     pictures = [_picture(table, results, layout, metric) for metric in layout["numbers"]] + _images(results)
@@ -45,27 +48,26 @@ def write_results(table, mode, results, verdicts, out):
     return page
 
 
-def _layout(table, results):
+def _layout(table: Table, results: Results) -> dict[str, Any]:
     """Rows and columns of the table: means over whatever else the grid varies."""
     row_name, column_names = table.show["rows"], table.show["columns"]
     rows = list(dict.fromkeys(cell[row_name] for cell, _ in results))
     columns = list(dict.fromkeys(tuple(cell[name] for name in column_names) for cell, _ in results))
-    texts, numbers = {}, {}
+    texts: dict[tuple[str, Any], list[str]] = {}
+    numbers: dict[str, dict[Any, list[tuple[float, float]]]] = {}
     for metric in table.show["metrics"]:
         for row in rows:
             values = [_values(results, row_name, row, column_names, column, metric) for column in columns]
             texts[metric, row] = [_text(v) for v in values]
             if not any(isinstance(v, list) for column in values for v in column):
-                means = [(np.mean(v), _error(v)) if v else (np.nan, 0.0) for v in values]
+                means = [(float(np.mean(v)), _error(v)) if v else (np.nan, 0.0) for v in values]
                 numbers.setdefault(metric, {})[row] = means
-    labels = [
-        ", ".join(f"{name} {value}" for name, value in zip(column_names, column, strict=True)) for column in columns
-    ]
+    labels = [_label(dict(zip(column_names, column, strict=True))) for column in columns]
     return {"metrics": table.show["metrics"], "rows": rows, "columns": labels, "texts": texts, "numbers": numbers}
 
 
-def _picture(table, results, layout, metric):
-    """Curves against one of the grid's values where the table asks for them, points over the columns otherwise."""
+def _picture(table: Table, results: Results, layout: dict[str, Any], metric: str) -> str:
+    """Curves against one of the grid's parameters where the table asks for them, means over the columns otherwise."""
     title = f"{metric} ({table.source})"
     if "curves" not in table.show:
         return grouped_means(title, layout["columns"], layout["numbers"][metric])
@@ -75,12 +77,12 @@ def _picture(table, results, layout, metric):
     measured, published = {}, {}
     for line in lines:
         where = dict(zip(names, line, strict=True))
-        label = ", ".join(f"{name} {value}" for name, value in where.items())
+        label = _label(where)
         found = select(where, metric, results)
         values = {x: [value for cell, value in found if cell[across] == x] for x in {cell[across] for cell, _ in found}}
         if not values:  # cells that do not measure this
             continue
-        measured[label] = [(x, np.mean(values[x]), _error(values[x])) for x in sorted(values)]
+        measured[label] = [(x, float(np.mean(values[x])), _error(values[x])) for x in sorted(values)]
         published[label] = [
             (claim.where[across], claim.expected)
             for claim in table.claims
@@ -90,19 +92,21 @@ def _picture(table, results, layout, metric):
     return mean_curves(title, "lambda" if across == "lam" else across, measured, published)
 
 
-def _images(results):
-    """Pixels chosen, over mean images, where cells report both."""
+def _images(results: Results) -> list[str]:
+    """Selected pixels, over mean images, where cells report both."""
     drawn = []
     for cell, metrics in results:
         if "mean images" in metrics:
             weights = np.array(metrics["pixel weights"])
-            side = round(np.sqrt(len(weights)))
+            side = math.isqrt(len(weights))
             images = {name: np.reshape(mean, (side, side)) for name, mean in metrics["mean images"].items()}
-            drawn.append(marked_images(", ".join(f"{name} {value}" for name, value in cell.items()), images, weights))
+            drawn.append(marked_images(_label(cell), images, weights))
     return drawn
 
 
-def _values(results, row_name, row, column_names, column, metric):
+def _values(
+    results: Results, row_name: str, row: Any, column_names: list[str], column: tuple[Any, ...], metric: str
+) -> list[Any]:
     return [
         metrics[metric]
         for cell, metrics in results
@@ -110,11 +114,15 @@ def _values(results, row_name, row, column_names, column, metric):
     ]
 
 
-def _error(values):
+def _label(cell: Cell) -> str:
+    return ", ".join(f"{name} {value}" for name, value in cell.items())
+
+
+def _error(values: list[float]) -> float:
     return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
 
 
-def _text(values):
+def _text(values: list[Any]) -> str:
     if not values:
         return ""
     if isinstance(values[0], list):
@@ -125,10 +133,6 @@ def _text(values):
     return f"{np.mean(values):.4g}" + (f" ± {_error(values):.2g}" if len(values) > 1 else "")
 
 
-def _words(results):
+def _words(results: Results) -> list[tuple[str, list[str]]]:
     """Words selected in every fold, where cells report them."""
-    return [
-        (", ".join(f"{name} {value}" for name, value in cell.items()), metrics["always"][:12])
-        for cell, metrics in results
-        if metrics.get("always")
-    ]
+    return [(_label(cell), metrics["always"][:12]) for cell, metrics in results if metrics.get("always")]

@@ -1,10 +1,14 @@
 """Pictures as SVG text, for embedding into a page."""
 
 import io
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
+from numpy.typing import NDArray
 
 _INK, _ACCENT, _QUIET, _SECOND = "#22333b", "#c8553d", "#a8b5b2", "#2a7f8e"
 _COLOURS = {
@@ -17,16 +21,16 @@ _COLOURS = {
 _PALETTE = (_ACCENT, _SECOND, "#e09f3e", "#6a4c93", _INK, _QUIET, "#8ab17d")
 
 
-def weights(words, title):
-    """Weight of each kept word in order of selection; words that matter are marked."""
+def weights(words: Sequence[tuple[str, float, bool]], title: str) -> str:
+    """Draw the weight of each kept word in order of selection; relevant words are marked."""
     figure, axes = _axes(title, "order of selection", "weight")
     values = np.array([weight for _, weight, _ in words])
     relevant = np.array([mark for _, _, mark in words])
     order = np.arange(1, len(values) + 1)
     axes.vlines(order[~relevant], 0, values[~relevant], color=_QUIET, linewidth=1, label="other word")
     axes.vlines(order[relevant], 0, values[relevant], color=_ACCENT, linewidth=1.4, label="topic word")
-    last = -np.inf
-    for i in np.flatnonzero(relevant):
+    last = -len(values)
+    for i in map(int, np.flatnonzero(relevant)):
         if i - last >= len(values) / 24:  # names must not overlap
             axes.annotate(words[i][0], (order[i], values[i]), rotation=60, fontsize=8, color=_INK, va="bottom")
             last = i
@@ -35,14 +39,14 @@ def weights(words, title):
     return svg(figure)
 
 
-def spectrum_between_bounds(eigenvalues, interval):
-    """Eigenvalues of V'RR'V against the two values that they cannot pass."""
+def spectrum_between_bounds(eigenvalues: NDArray[np.float64], interval: tuple[float, float]) -> str:
+    """Draw the eigenvalues of V'RR'V between their two bounds."""
     figure, axes = _axes(
         "Eigenvalues of V′RR′V: 1 everywhere would be no change at all",
         "eigenvalue, from small to large",
         "value (logarithmic)",
     )
-    axes.axhspan(*interval, color=_SECOND, alpha=0.10, label="proved beforehand")
+    axes.axhspan(*interval, color=_SECOND, alpha=0.10, label="proved in advance")
     for value in interval:
         axes.axhline(value, color=_SECOND, linewidth=1, linestyle="--")
         axes.annotate(f"{value:.3g}", (1, value), xytext=(0, 3), textcoords="offset points", fontsize=9, color=_SECOND)
@@ -53,8 +57,8 @@ def spectrum_between_bounds(eigenvalues, interval):
     return svg(figure)
 
 
-def error_against_features(sizes, curves, error_all):
-    """Cross-validated error for every way of choosing and every number of features."""
+def error_against_features(sizes: Sequence[int], curves: Mapping[str, Sequence[float]], error_all: float) -> str:
+    """Draw the cross-validated error of every selector against the number of features."""
     figure, axes = _axes(
         "Error of a linear SVM on the kept words", "number of words kept", "error in cross-validation (%)"
     )
@@ -69,8 +73,8 @@ def error_against_features(sizes, curves, error_all):
     return svg(figure)
 
 
-def grouped_means(title, columns, rows):
-    """Means with standard errors, a colour a row, over the columns of a table; rows maps a name to (mean, error)."""
+def grouped_means(title: str, columns: Sequence[str], rows: Mapping[Any, Sequence[tuple[float, float]]]) -> str:
+    """Draw means with standard errors over the columns of a table, one colour a row; `rows` has (mean, error) pairs."""
     figure, axes = _axes(title, "", "")
     x = np.arange(len(columns))
     for i, (name, values) in enumerate(rows.items()):
@@ -83,24 +87,29 @@ def grouped_means(title, columns, rows):
     return svg(figure)
 
 
-def mean_curves(title, xlabel, lines, published):
-    """Means with standard errors as curves; dashed, in the same colour, what was published.
+def mean_curves(
+    title: str,
+    xlabel: str,
+    lines: Mapping[str, Sequence[tuple[Any, float, float]]],
+    published: Mapping[str, Sequence[tuple[Any, float]]],
+) -> str:
+    """Draw means with standard errors as curves; published values are dashed, in the same colour.
 
-    Both map the name of a curve to its points, (x, mean, error) and (x, mean).
+    Both map the name of a curve to its values, (x, mean, error) and (x, mean).
     """
     figure, axes = _axes(title, xlabel, "")
-    for i, (name, points) in enumerate(lines.items()):
-        x, means, errors = zip(*points, strict=True)
+    for i, (name, values) in enumerate(lines.items()):
+        x, means, errors = zip(*values, strict=True)
         colour = _PALETTE[i % len(_PALETTE)]
-        marker = "os^Dv"[i // len(_PALETTE) % 5]  # when colours come round again
+        marker = "os^Dv"[i // len(_PALETTE) % 5]  # when the colours are used up
         axes.errorbar(x, means, yerr=errors, marker=marker, markersize=4, color=colour, capsize=3, label=name)
         if published.get(name):
             axes.plot(*zip(*published[name], strict=True), linestyle="--", marker="x", color=colour, alpha=0.6)
     if any(published.values()):
         axes.plot([], [], linestyle="--", marker="x", color=_QUIET, label="paper")
-    axes.set_xticks(sorted({x for points in lines.values() for x, *_ in points}))
-    values = [mean for points in [*lines.values(), *published.values()] for _, mean, *_ in points]
-    if min(values) > 0.0 and max(values) > 10.0 * min(values):
+    axes.set_xticks(sorted({x for values in lines.values() for x, *_ in values}))
+    drawn = [value[1] for values in (*lines.values(), *published.values()) for value in values]
+    if min(drawn) > 0.0 and max(drawn) > 10.0 * min(drawn):
         axes.set_yscale("log")
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         axes.yaxis.set_major_formatter("{x:g}")
@@ -109,10 +118,10 @@ def mean_curves(title, xlabel, lines, published):
     return svg(figure)
 
 
-def marked_images(title, images, weights):
-    """Images side by side, with a square on every pixel that has a weight, the larger the larger it is.
+def marked_images(title: str, images: Mapping[str, NDArray[Any]], weights: NDArray[np.float64]) -> str:
+    """Draw images side by side, with a square on every pixel of nonzero weight, its size by the weight.
 
-    `images` maps a caption to a square array; `weights` has a value for each pixel, in rows.
+    `images` maps a caption to a square array; `weights` has a value for each pixel, row by row.
     """
     figure = Figure(figsize=(3.1 * len(images), 3.5), layout="constrained")
     figure.suptitle(title, fontsize=10, color=_INK, x=0.01, ha="left")
@@ -129,7 +138,7 @@ def marked_images(title, images, weights):
     return svg(figure)
 
 
-def _axes(title, xlabel, ylabel):
+def _axes(title: str, xlabel: str, ylabel: str) -> tuple[Figure, Axes]:
     figure = Figure(figsize=(8.6, 3.9), layout="constrained")
     axes = figure.add_subplot()
     axes.set_title(title, loc="left", fontsize=11, color=_INK)
@@ -139,8 +148,8 @@ def _axes(title, xlabel, ylabel):
     return figure, axes
 
 
-def svg(figure):
-    """A figure as SVG text that can stand inside a page."""
+def svg(figure: Figure) -> str:
+    """Return a figure as SVG text for embedding into a page."""
     text = io.StringIO()
     figure.savefig(text, format="svg", metadata={"Date": None})
     written = text.getvalue()
