@@ -43,6 +43,14 @@ def fitted_names(estimator: object) -> list[str]:
     return [name for name in vars(estimator) if name.endswith("_") and not name.startswith("_")]
 
 
+def check_parameters(estimator: Any) -> None:
+    """Check constructor parameters as `fit_method` does, for methods that train copies of an estimator."""
+    try:
+        estimator._validate_params()
+    except InvalidParameterError as error:
+        raise ParameterError(str(error)) from None
+
+
 def checked_arguments(constraints: dict[str, Any]) -> Callable[[F], F]:
     """Check the arguments of a public function in the same way as those of estimators."""
 

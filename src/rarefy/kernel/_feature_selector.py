@@ -1,119 +1,148 @@
 """Feature selection inside a kernel support vector machine."""
 
-import warnings
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.stats import rankdata
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rarefy._parameters import check_count, check_number, check_numbers, draw_seed, one_of, optional_count
+from rarefy._fit import check_parameters, fit_method
+from rarefy._parameters import COUNT, NOT_NEGATIVE, POSITIVE, check_grid, draw_seed
 from rarefy._progress import progress_line
-from rarefy.core.feature_weights.objectives import FeatureKernel, Machines, Profile
-from rarefy.core.feature_weights.search import METHODS, Problem, find, smallest_curvature
-from rarefy.core.feature_weights.starts import all_apart, scaled_start, screened, vote
-from rarefy.exceptions import DegenerateDataError, ParameterError
-from rarefy.kernel._mu_path import MuPath
+from rarefy.core.feature_weights.kernel import Profile, Shape
+from rarefy.core.feature_weights.penalties import PENALTIES
+from rarefy.core.feature_weights.problem import Problem
+from rarefy.core.feature_weights.search import METHODS
+from rarefy.core.feature_weights.selection import (
+    FeatureSelection,
+    Progress,
+    SearchSettings,
+    decision_scores,
+    labelled_problem,
+    selection_path,
+    start_weights,
+)
+from rarefy.core.linalg.rows import Array
+from rarefy.core.losses.hinge import SmoothedHinge
+from rarefy.kernel._feature_samples import (
+    check_start,
+    encode_classes,
+    to_dense,
+    validate_samples,
+    warn_if_degenerate,
+    warn_not_converged,
+)
+from rarefy.kernel._path import RegularizationPath
 
 
 class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
-    """A kernel support vector machine that learns which features matter.
+    """Kernel SVM that learns a weight for every feature and sets most weights to zero.
 
-    Feature k gets a weight z_k >= 0 inside the kernel, ``exp(-sum_k z_k^2 (x_k - x'_k)^2)``, and the weights are
-    learned together with the machine: ``1/2 ||f||^2 + C sum of smoothed hinge losses + mu sum_k z_k`` is minimised, so
-    that most weights become zero, or the same with ``mu sum_k z_k^2``. It finds features that say nothing alone and
-    much together, and answers what a machine with a Gaussian kernel cannot: which columns it looks at. Standardise the
-    features first.
+    Feature k has a weight z_k >= 0 inside the kernel, ``exp(-sum_k z_k^2 (x_k - x'_k)^2)``, and the weights are
+    learned together with the SVM: ``1/2 ||f||^2 + C sum of smoothed hinge losses + mu sum_k z_k`` is minimised, or the
+    same with ``mu sum_k z_k^2``. The estimator finds features that are informative only in combination, and shows
+    which features an SVM with a Gaussian kernel uses. It is a classifier and a selector. Standardise the features
+    first.
 
-    The problem is not convex and a weight of zero stays zero, so where one starts matters: `n_starts` starts that vote
-    find better solutions than one.
+    The problem is not convex, and a weight that is zero stays zero, so the result depends on the start. The consensus
+    over several starts, `n_starts`, finds better solutions than a single one.
 
     Parameters
     ----------
     C : float, default=1.0
-        Weight of the losses.
+        Factor on the losses, > 0.
     mu : float, default=0.01
-        Price of a weight. The larger, the fewer features, though with `penalty` "squares" more can share the work at
-        a higher price than at a lower one.
+        Factor on the penalty of the weights, >= 0. A larger one selects fewer features; with ``penalty="squares"`` not
+        at every step.
     method : {"ao2", "ao1", "ao", "full", "reduced", "gmkl"}, default="ao2"
-        How to search. "ao" solves for the machine and for the weights in turn; "ao1" lets the search for weights move
-        the margin as well; "ao2" lets it maximise the functional margin; "full" moves everything together; "reduced"
-        moves the weights, with the machine solved anew at every place; "gmkl" is the gradient method of Varma and
-        Babu, which has `penalty` "squares" and an `eps` of 0.05, whatever these are set to.
+        How to search. "ao" optimises classifier and weights in turn; "ao1" optimises the margin together with the
+        weights; "ao2" together with the weights, for a classifier of norm 1; "full" optimises classifier and weights
+        jointly; "reduced" optimises the weights and trains the classifier exactly at every step; "gmkl" is the
+        gradient method of Varma and Babu, which always uses ``penalty="squares"`` and ``eps=0.05``.
     penalty : {"weights", "squares"}, default="weights"
-        What `mu` is the price of. Squares are cheap while they are small, so more features stay and share the work.
+        Whether the penalty is the sum of the weights or of their squares. With squares, small weights cost little, so
+        more features are selected.
     polish : bool, default=True
-        Whether "ao", "ao1", "ao2" and "full" end with "reduced", which converges fast where they are slow; it has 300
-        steps of its own.
+        Whether "ao", "ao1", "ao2" and "full" are followed by up to 300 steps of "reduced", which converges fast near a
+        minimum, where the others are slow.
     init : {"ones", "scaled"} or array-like of shape (n_features,), default="ones"
-        Weights to start from. With "scaled" all are equal and the mean squared distance of two points is 1. A feature
-        that starts at zero is left out.
+        The weights at the start. With "scaled" all are equal, and the mean squared distance between two samples is 1. A
+        feature with weight zero at the start is not selected.
     n_starts : int, default=1
-        Searches from shaken starts, in rounds: features that few of them find are dropped for the next round.
+        Number of searches in a round. With more than one, searches start from randomly perturbed weights, and features
+        that less than a third of them select are left out of the next round.
     kernel : {"rbf", "poly"}, default="rbf"
-        The Gaussian, or ``(sum_k z_k^2 x_k x'_k + coef0) ** degree``.
-    degree, coef0 : int and float
-        Of the polynomial kernel.
+        The Gaussian kernel, or ``(sum_k z_k^2 x_k x'_k + coef0) ** degree``.
+    degree : int, default=3
+        Degree of the polynomial kernel.
+    coef0 : float, default=1.0
+        Constant of the polynomial kernel, >= 0.
     screening : int or None, default=None
-        Work on so many features at a time, and bring in others while that lowers the objective. None means all.
+        Number of features to search among at first; others are brought in while they lower the objective. None means
+        all.
     eps : float, default=0.5
-        Half the length of the curved piece of the smoothed hinge.
+        Half the length of the curved piece of the smoothed hinge, > 0.
     tol : float, default=1e-3
-        Accepted relative change of a weight.
+        Relative change of the weights at which to stop, > 0.
     max_iter : int or None, default=None
-        Rounds of "ao", "ao1", "ao2" (None: 30), steps of "full" and "reduced" (300) and "gmkl" (100).
+        Largest number of rounds of "ao", "ao1" and "ao2" (None means 30), or of steps of "full" and "reduced" (300) and
+        "gmkl" (100).
     random_state : int, RandomState instance or None, default=None
-        Seed of the shaken starts.
-    verbose : int, default=0
-        Whether to show progress.
+        Seed of the perturbed starts; only used if ``n_starts > 1``.
 
     Attributes
     ----------
     feature_weights_ : ndarray of shape (n_features_in_,)
         The weights z.
     support_ : ndarray of shape (n_features_in_,)
-        Mask of the selected features: those whose weight times their standard deviation is more than a hundredth of
-        the largest such number.
+        Mask of the selected features: those whose weight times standard deviation is more than a hundredth of the
+        largest.
     ranking_ : ndarray of shape (n_features_in_,)
-        1 for the largest weight times standard deviation, 2 for the next; equal ones have equal ranks.
+        Rank of each feature by weight times standard deviation; 1 is the largest, and equal ones have equal ranks.
     curvature_ : float
-        Smallest eigenvalue of the Hessian in the selected weights, the machine following them: negative at a saddle
-        point, not negative at a minimiser, up to rounding where a direction is flat. With `penalty` "squares" in all
-        weights, because zero is no bound there. nan for "gmkl", whose objective is another one.
+        Smallest eigenvalue of the Hessian in the selected weights, after minimisation over the classifier: negative at
+        a saddle point, nonnegative up to rounding at a minimum. With ``penalty="squares"`` in all weights, because
+        zero is no bound there. nan for "gmkl", which has another objective.
     objective_ : float
-        What was reached.
-    history_ : ndarray
+        The value of the objective.
+    history_ : ndarray of shape (n_values,)
         The objective after every round.
     n_iter_ : int
-        Rounds or steps, without those of the polish.
-    dual_coef_ : ndarray of shape (n_machines, n_support_vectors)
-        Coefficients of the kernel functions.
-    intercept_ : ndarray of shape (n_machines,)
+        Number of rounds or steps, without those of the polish.
+    converged_ : bool
+        Whether the search converged within `max_iter`.
+    dual_coef_ : ndarray of shape (n_classifiers, n_support_vectors)
+        Coefficients of the kernel functions; one classifier for two classes, else one for each class.
+    intercept_ : ndarray of shape (n_classifiers,)
         Intercepts.
     support_vectors_ : ndarray of shape (n_support_vectors, n_nonzero)
-        The points of the kernel functions, in the features that have a weight, if only a faint one.
+        The samples of the kernel functions, in the features with a nonzero weight.
     classes_ : ndarray of shape (n_classes,)
-        The class labels; more than two get one machine each, against the others, with the same weights.
+        The class labels. More than two have one classifier each, against the others, with the same feature weights.
     n_features_in_ : int
         Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, when X has names that are all strings.
+        Names of the features, if X has names that are all strings.
 
     See Also
     --------
-    KernelFeatureSelectorCV : Chooses C and mu.
+    KernelFeatureSelectorCV : Choose C, mu, start and penalty by cross-validation.
+    rarefy.selection_stability : How often each feature is selected on resampled data.
 
-    References
-    ----------
-    [Tayal2014], [VarmaBabu2009]
+    References ---------- [Tayal2014] A. Tayal, Effective and efficient optimization methods for kernel based
+    classification problems, PhD thesis, University of Waterloo, 2014, chapter 7.
+
+    [VarmaBabu2009] M. Varma and B. R. Babu, More generality in efficient multiple kernel learning, International
+    Conference on Machine Learning, 2009.
 
     Examples
     --------
-    No single column tells the two classes apart, two of them together do:
+    No single feature separates the two classes, two of them together do:
 
     >>> import numpy as np
     >>> from rarefy.kernel import KernelFeatureSelector
@@ -126,29 +155,43 @@ class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
     True
     """
 
-    _inits = ("ones", "scaled")
-    _penalties = ("weights", "squares")
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "C": [POSITIVE],
+        "mu": [NOT_NEGATIVE],
+        "method": [StrOptions(set(METHODS))],
+        "penalty": [StrOptions(set(PENALTIES))],
+        "polish": ["boolean"],
+        "init": [StrOptions({"ones", "scaled"}), "array-like"],
+        "n_starts": [COUNT],
+        "kernel": [StrOptions({"rbf", "poly"})],
+        "degree": [COUNT],
+        "coef0": [NOT_NEGATIVE],
+        "screening": [COUNT, None],
+        "eps": [POSITIVE],
+        "tol": [POSITIVE],
+        "max_iter": [COUNT, None],
+        "random_state": ["random_state"],
+    }
 
     def __init__(
         self,
-        C=1.0,
-        mu=0.01,
+        C: float = 1.0,
+        mu: float = 0.01,
         *,
-        method="ao2",
-        penalty="weights",
-        polish=True,
-        init="ones",
-        n_starts=1,
-        kernel="rbf",
-        degree=3,
-        coef0=1.0,
-        screening=None,
-        eps=0.5,
-        tol=1e-3,
-        max_iter=None,
-        random_state=None,
-        verbose=0,
-    ):
+        method: str = "ao2",
+        penalty: str = "weights",
+        polish: bool = True,
+        init: Any = "ones",
+        n_starts: int = 1,
+        kernel: Shape = "rbf",
+        degree: int = 3,
+        coef0: float = 1.0,
+        screening: int | None = None,
+        eps: float = 0.5,
+        tol: float = 1e-3,
+        max_iter: int | None = None,
+        random_state: Any = None,
+    ) -> None:
         self.C = C
         self.mu = mu
         self.method = method
@@ -164,268 +207,183 @@ class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
-        self.verbose = verbose
 
-    def fit(self, X, y, sample_weight=None):
-        """Learn the weights and the machine.
+    @fit_method
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the feature weights and the classifier.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The points; sparse input is made dense.
+            The samples; sparse input is converted to a dense array.
         y : array-like of shape (n_samples,)
-            The classes.
-        sample_weight : array-like of shape (n_samples,) or None
-            Factors on the losses of the points.
+            The class labels.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Factors on the losses of the samples; None means 1.
 
         Returns
         -------
         self : object
             The fitted estimator.
+
+        Raises
+        ------
+        ParameterError
+            If a parameter is out of range.
+        DegenerateDataError
+            If fewer than two classes have samples with positive weight, or squared distances overflow.
         """
-        problem, classes = self._problem(*self._data(X, y, sample_weight))
-        self._store(problem, classes, self._search(problem, self._start(problem)))
-        self._say_if_odd(float(self.mu))
+        owner = type(self).__name__
+        problem, classes = self._problem(*validate_samples(self, X, y, sample_weight))
+        (found,) = self._search(problem, [self.mu])
+        if not found.converged:
+            warn_not_converged(owner, self.method, f"the search stopped after {found.n_iter} rounds")
+        self._store(classes, problem.profile, found)
+        warn_if_degenerate(self, owner)
         return self
 
-    def mu_path(self, X, y, mus, sample_weight=None):
-        """Learn for many prices of a weight, each from the weights of the one before.
+    def mu_path(self, X: Any, y: Any, mus: Any, sample_weight: Any = None) -> RegularizationPath:
+        """Learn for several values of `mu`, each from the weights of the next smaller one.
 
-        It goes from the smallest price to the largest, and features leave one after the other. One that has no weight
-        left does not come back when weights are paid for; when squares are, it can. `n_starts` and `screening` are for
-        the smallest price; the others have a place to start from.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in `fit`.
-        mus : array-like of shape (n_mus,)
-            Prices, in any order.
-
-        Returns
-        -------
-        path : MuPath
-            The machines. The estimator itself is left as it was.
-        """
-        mus = check_numbers("mus", mus, f"{type(self).__name__}.mu_path")
-        models, z = [self._with_price(float(mu)) for mu in mus], None
-        problem, classes = models[0]._problem(*models[0]._data(X, y, sample_weight))
-        seen = {name: value for name, value in vars(models[0]).items() if name.endswith("_in_")}
-        for i in np.argsort(mus, kind="stable"):
-            model = models[i]
-            vars(model).update(seen)
-            problem = replace(problem, machines=replace(problem.machines, mu=model.mu))
-            found = model._search(problem, model._start(problem) if z is None else z, once=z is not None)
-            model._store(problem, classes, found)
-            z = found.z if found.z.any() else z
-        return MuPath(
-            mus,
-            np.stack([model.feature_weights_ for model in models]),
-            np.array([int(model.support_.sum()) for model in models]),
-            np.array([model.objective_ for model in models]),
-            models,
-        )
-
-    def decision_function(self, X):
-        """Scores: one column for each class, or a single score for two classes.
+        The path goes from the smallest mu to the largest, and features leave one after the other. With
+        ``penalty="weights"`` a feature that has left does not come back; with "squares" it can. `n_starts` and
+        `screening` apply to the smallest mu.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Points.
+            The samples; sparse input is converted to a dense array.
+        y : array-like of shape (n_samples,)
+            The class labels.
+        mus : array-like of shape (n_mus,)
+            Values of mu, >= 0, in any order.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Factors on the losses of the samples; None means 1.
+
+        Returns
+        -------
+        path : RegularizationPath
+            One fitted copy of the estimator for each mu; the estimator itself is not changed.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from rarefy.kernel import KernelFeatureSelector
+        >>> X = np.random.default_rng(0).standard_normal((120, 8))
+        >>> y = X[:, 2] * X[:, 5] > 0
+        >>> path = KernelFeatureSelector().mu_path(X, y, [0.01, 1.0])
+        >>> path.attribute("support_").sum(axis=1)
+        array([5, 2])
+        """
+        owner = type(self).__name__
+        mus = check_grid("mus", mus, f"{owner}.mu_path", zero=True)
+        models = self._fit_path(X, y, mus, sample_weight)
+        stopped = sum(not model.converged_ for model in models)
+        if stopped:
+            warn_not_converged(owner, self.method, f"{stopped} of {len(mus)} searches stopped")
+        return RegularizationPath("mu", mus, tuple(models))
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Compute the scores of samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
 
         Returns
         -------
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            The larger, the more of the class.
+            Positive for the second of two classes; of more classes, the largest score has the predicted one.
         """
         check_is_fitted(self, "feature_weights_")
-        X = self._dense(validate_data(self, X, reset=False, accept_sparse="csr", dtype=(np.float64, np.float32)))
-        alive = np.flatnonzero(self.feature_weights_ > 0.0)
-        kernel = FeatureKernel(X[:, alive], self.support_vectors_, self._profile())
-        scores = kernel.matrix(self.feature_weights_[alive]) @ self.dual_coef_.T + self.intercept_
+        X = to_dense(validate_data(self, X, reset=False, accept_sparse="csr", dtype=(np.float64, np.float32)))
+        scores = decision_scores(
+            X, self.feature_weights_, self.support_vectors_, self.dual_coef_, self.intercept_, self._profile
+        )
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
-    def predict(self, X):
-        """Class labels.
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict class labels.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Points.
+            Samples.
 
         Returns
         -------
         y : ndarray of shape (n_samples,)
             Labels.
         """
-        scores = self.decision_function(X)
+        return self._labels(self.decision_function(X))
+
+    def _labels(self, scores: NDArray[np.float64]) -> NDArray[Any]:
+        """Labels from the scores of `decision_function`."""
         return self.classes_[(scores > 0.0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
 
-    def _check_prices(self, owner):
-        check_number("C", self.C, owner, strictly=True)
-        check_number("mu", self.mu, owner)
+    def _fit_path(self, X: Any, y: Any, mus: Array, sample_weight: Any) -> list["KernelFeatureSelector"]:
+        """Fitted copies, one for each mu; warnings are left to the caller."""
+        models = [clone(self).set_params(mu=float(mu)) for mu in mus]
+        check_parameters(models[0])
+        problem, classes = self._problem(*validate_samples(models[0], X, y, sample_weight))
+        for model, found in zip(models, self._search(problem, mus), strict=True):
+            validate_data(model, X, skip_check_array=True)  # stores number and names of the features
+            model._store(classes, problem.profile, found)
+        return models
 
-    def _check_parameters(self):
-        owner = type(self).__name__
-        self._check_prices(owner)
-        one_of("method", self.method, METHODS, owner)
-        one_of("penalty", self.penalty, self._penalties, owner)
-        one_of("kernel", self.kernel, ("rbf", "poly"), owner)
-        check_number("eps", self.eps, owner, strictly=True)
-        check_number("tol", self.tol, owner, strictly=True)
-        check_number("coef0", self.coef0, owner)
-        for name in ("n_starts", "degree"):
-            check_count(name, getattr(self, name), owner)
-        for name in ("screening", "max_iter"):
-            optional_count(name, getattr(self, name), owner)
-        one_of("polish", self.polish, (True, False), owner)
-        if isinstance(self.init, str):
-            one_of("init", self.init, self._inits, owner)
-
-    def _with_price(self, mu):
-        return KernelFeatureSelector(**{**self.get_params(deep=False), "mu": mu})
-
-    def _data(self, X, y, sample_weight):
-        """Points, labels and weights, as they should be."""
-        self._check_parameters()
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_min_samples=2)
-        check_classification_targets(y)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        X = self._dense(X)
-        with np.errstate(over="ignore"):
-            if not np.isfinite(np.vdot(X, X)):
-                raise DegenerateDataError(
-                    f"{type(self).__name__} takes squares of distances, and those of X are too large for a floating "
-                    f"point number: X goes up to {np.abs(X).max():.3g}. Standardise the features."
-                )
-        return X, y, weights
-
-    def _problem(self, X, y, weights):
-        """What is to be solved, without points that have no weight, and the classes.
-
-        Equal points become one, and all are put in order: the search goes one way or another by its last digits, and
-        should not do so by the order of the rows or by whether a point is written twice or has weight two.
-        """
-        X, y, weights = X[weights > 0.0], y[weights > 0.0], weights[weights > 0.0]
-        classes, labels = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            raise DegenerateDataError(
-                f"{type(self).__name__} needs at least two classes to tell apart; y has 1 class"
-                + (f", {classes.tolist()[0]!r}, with a weight." if len(classes) else " at most: all weights are zero.")
-            )
-        rows, where = np.unique(np.column_stack([labels, X]), axis=0, return_inverse=True)
-        X, labels, weights = np.ascontiguousarray(rows[:, 1:]), rows[:, 0], np.bincount(where.ravel(), weights)
-        positives = [1] if len(classes) == 2 else range(len(classes))
-        Y = np.column_stack([np.where(labels == positive, 1.0, -1.0) for positive in positives])
-        power = 2 if self.penalty == "squares" or self.method == "gmkl" else 1
-        machines = Machines(Y, float(self.C) * weights, float(self.mu), float(self.eps), power)
-        return Problem(X, machines, self._profile()), classes
-
-    @staticmethod
-    def _dense(X):
-        """In double precision, because differences of squares are formed."""
-        return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
-
-    def _profile(self):
-        return Profile(self.kernel, int(self.degree), float(self.coef0))
-
-    def _start(self, problem):
-        """Weights to begin with; columns in which no two points differ have none."""
-        d = problem.X.shape[1]
-        if not isinstance(self.init, str):
-            z = self._given_start(d)
-        elif self.init == "ones":
-            z = np.ones(d)
-        else:
-            z = scaled_start(problem)
-        return z if self.kernel != "rbf" else np.where(np.ptp(problem.X, axis=0) > 0.0, z, 0.0)
-
-    def _given_start(self, d):
-        try:
-            z = np.array(self.init, dtype=np.float64)
-            got = f"an array of shape {z.shape}"
-        except (TypeError, ValueError):
-            z, got = None, repr(self.init)
-        if z is not None and z.shape == (d,):
-            if np.all(np.isfinite(z)) and z.min() >= 0.0 and z.any():
-                return z
-            got = f"{z}"
-        words = ", ".join(repr(word) for word in self._inits)
-        raise ParameterError(
-            f"init of {type(self).__name__} must be {words} or {d} finite weights >= 0, one for each feature and not "
-            f"all zero; got {got}."
+    def _problem(self, X: Array, y: NDArray[Any], weights: Array) -> tuple[Problem, NDArray[Any]]:
+        """The problem to solve, without samples of weight zero, and the classes."""
+        counted = weights > 0.0
+        classes, labels = encode_classes(y[counted], type(self).__name__)
+        penalty = PENALTIES["squares" if self.method == "gmkl" else self.penalty](float(self.mu))
+        problem = labelled_problem(
+            X[counted],
+            labels,
+            weights[counted],
+            C=float(self.C),
+            penalty=penalty,
+            loss=SmoothedHinge(float(self.eps)),
+            profile=Profile(self.kernel, int(self.degree), float(self.coef0)),
         )
+        return problem, classes
 
-    def _search(self, problem, z, *, once=False):
-        """The search with all that was asked for around it; with `once`, from these weights and no others."""
-        starts = 1 if once else int(self.n_starts)
-        rng = np.random.default_rng(draw_seed(self.random_state) if starts > 1 else 0)
-        count = 0
-        with problem.threads(), progress_line(self.verbose) as show:
+    def _search(self, problem: Problem, mus: Sequence[float] | Array) -> list[FeatureSelection]:
+        """One result for each mu."""
+        init = check_start("init", self.init, problem.X.shape[1], type(self).__name__)
+        settings = SearchSettings(
+            method=self.method,
+            polish=self.polish,
+            tol=float(self.tol),
+            max_iter=self.max_iter,
+            n_starts=int(self.n_starts),
+            screening=self.screening,
+            seed=draw_seed(self.random_state) if self.n_starts > 1 else 0,
+        )
+        with progress_line() as show:
+            report = None if show is None else partial(_show_progress, show)
+            return selection_path(problem, start_weights(problem, init), mus, settings, report)
 
-            def callback(n, value, z):
-                price = f"mu={self.mu:.3g}, " if self.mu else ""
-                show(f"{price}search {count}: round {n + 1}, objective {value:.6g}, {np.count_nonzero(z)} features")
+    def _store(self, classes: NDArray[Any], profile: Profile, found: FeatureSelection) -> None:
+        self.classes_ = classes
+        self.feature_weights_, self.support_, self.ranking_ = found.feature_weights, found.support, found.ranking
+        self.curvature_, self.objective_, self.history_ = found.curvature, found.objective, found.history
+        self.n_iter_, self.converged_ = found.n_iter, found.converged
+        self.dual_coef_, self.intercept_ = found.dual_coef, found.intercept
+        self.support_vectors_, self._profile = found.support_vectors, profile
 
-            def search(problem, z):
-                nonlocal count
-                count += 1
-                limits = {"polish": self.polish, "tol": float(self.tol), "max_iter": self.max_iter}
-                return find(problem, z, self.method, **limits, callback=None if show is None else callback)
-
-            def with_starts(problem, z):
-                return vote(problem, z, search, starts, rng)
-
-            if self.screening is not None and self.screening < np.count_nonzero(z) and not once:
-                return screened(problem, z, with_starts, int(self.screening))
-            return with_starts(problem, z)
-
-    def _store(self, problem, classes, found):
-        if not found.converged:
-            warnings.warn(
-                f"{type(self).__name__} with method={self.method!r} stopped after {found.n_iter} rounds with weights "
-                "still moving. Raise max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        self.classes_, self.feature_weights_ = classes, found.z
-        self.support_ = np.zeros(len(found.z), dtype=bool)
-        self.support_[problem.present(found.z)] = True
-        self.ranking_ = rankdata(-found.z * problem.scales, method="min").astype(int)
-        self.objective_, self.history_, self.n_iter_ = found.objective, np.array(found.history), found.n_iter
-        centres = np.flatnonzero(np.any(found.B != 0.0, axis=1))
-        self.dual_coef_, self.intercept_ = found.B[centres].T.copy(), found.b.copy()
-        self.support_vectors_ = problem.X[np.ix_(centres, np.flatnonzero(found.z > 0.0))]
-        with problem.threads():
-            self.curvature_ = np.nan if self.method == "gmkl" else smallest_curvature(problem, found)
-        return self
-
-    def _say_if_odd(self, mu):
-        """What a user would like to know of a result that is hardly one."""
-        name = type(self).__name__
-        if not self.support_.any():
-            warnings.warn(
-                f"{name} selected no feature: none is worth its price mu={mu:.4g}, or the weights it starts from tell "
-                "no two points apart. Lower mu; standardise the features, or use init='scaled'.",
-                UserWarning,
-                stacklevel=3,
-            )
-        elif self.kernel == "rbf" and all_apart(
-            self.support_vectors_, self.feature_weights_[self.feature_weights_ > 0.0]
-        ):
-            warnings.warn(
-                f"{name} ended with weights under which no two points are near each other, so it knows the points by "
-                "heart and nothing else. Standardise the features, or use init='scaled' or a higher mu.",
-                UserWarning,
-                stacklevel=3,
-            )
-
-    def _get_support_mask(self):
+    def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self, "feature_weights_")
         return self.support_
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _show_progress(show: Callable[[str], None], now: Progress) -> None:
+    show(
+        f"mu={now.mu:.3g}, search {now.search}: round {now.round}, objective {now.objective:.6g}, "
+        f"{now.n_features} features"
+    )

@@ -1,246 +1,386 @@
-"""Feature selection inside a kernel support vector machine, its prices and its start chosen on held-out points."""
+"""Feature selection inside a kernel support vector machine, with its parameters chosen by cross-validation."""
 
-import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import product
+from numbers import Integral
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from joblib import Parallel, delayed
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import check_scoring
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.feature_selection import SelectorMixin
+from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import check_cv
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from rarefy._parameters import adopt, check_numbers, settled_seed
-from rarefy._progress import progress_bar
-from rarefy.exceptions import DegenerateDataError
+from rarefy._delegation import delegated
+from rarefy._fit import check_parameters, fit_method
+from rarefy._parallel import run_parallel
+from rarefy._parameters import check_grid, resolved_seed
+from rarefy.core.feature_weights.penalties import PENALTIES
+from rarefy.core.linalg.rows import Array
+from rarefy.exceptions import DegenerateDataError, ParameterError
+from rarefy.kernel._feature_samples import check_start, validate_samples, warn_if_degenerate, warn_not_converged
 from rarefy.kernel._feature_selector import KernelFeatureSelector
+from rarefy.kernel._path import RegularizationPath
 
 
-class KernelFeatureSelectorCV(KernelFeatureSelector):
-    """KernelFeatureSelector with C, mu and the start of the search chosen by cross-validation.
+class KernelFeatureSelectorCV(SelectorMixin, ClassifierMixin, BaseEstimator):
+    """KernelFeatureSelector with C, mu, the start and the penalty chosen by cross-validation.
 
-    For every C and every fold one path of prices is followed, each price from the weights of the one before, and so is
-    the one on all points, up to the price that was chosen. Of equal scores the one with the fewest features wins, on
-    average over the folds.
+    For every C and every fold one path of mus is computed, each mu from the weights of the next smaller one. The best
+    combination is refitted on all samples, along the same path up to the mu that was chosen. Of equal scores, the one
+    with the fewest features wins, on average over the folds; then the largest mu and the smallest C.
 
     Parameters
     ----------
-    Cs : array-like or None, default=None
-        Weights of the losses to try; None means 1, 4 and 16.
-    mus : array-like or None, default=None
-        Prices of a weight to try; None means 2^-8, 2^-6, ..., 2^6. Losses are summed, so more points want higher
-        prices.
+    estimator : KernelFeatureSelector or None, default=None
+        The selector with all parameters that are not chosen here: `method`, `kernel`, `n_starts`, `tol`,
+        `random_state`, ... Its `C`, `mu`, `init` and `penalty` are replaced. None means one with default parameters.
+    Cs : array-like of shape (n_Cs,) or None, default=None
+        Values of C to try, > 0; None means 1, 4 and 16.
+    mus : array-like of shape (n_mus,) or None, default=None
+        Values of mu to try, >= 0; None means 2^-8, 2^-6, ..., 2^6. Losses are summed over the samples, so larger data
+        sets need larger values.
+    inits : tuple or list, default=("ones", "scaled")
+        Starts to try: "ones", "scaled" or arrays of shape (n_features,), see `init` of :class:`KernelFeatureSelector`.
+        "ones" is better if most features are noise, "scaled" if most are informative.
+    penalties : tuple or list, default=("squares",)
+        Penalties to try: "squares", "weights" or both. ``method="gmkl"`` always uses "squares".
     cv : int, splitter, iterable or None, default=None
-        How to split; None means five stratified folds. Folds with one class to learn from have no say.
+        How to split; None means five stratified folds. Folds with training samples of one class are left out.
     scoring : str, callable or None, default=None
-        What decides on the held-out points, as in scikit-learn, for example "balanced_accuracy" or "roc_auc" when one
-        class is rare; None means accuracy. It is given the sample weights if there are any.
+        Score on the held-out samples, as in scikit-learn, for example "balanced_accuracy" or "roc_auc" if one class is
+        rare; None means accuracy. It uses the sample weights if there are any.
     n_jobs : int or None, default=None
-        Paths at a time.
-    init : {"both", "ones", "scaled"} or array-like of shape (n_features,), default="both"
-        Where searches start, as in :class:`KernelFeatureSelector`; "both" tries "ones" and "scaled", for twice the
-        time, and keeps what does better on held-out points: neither is best for all data.
-    penalty : {"squares", "weights", "both"}, default="squares"
-        What `mus` are prices of, as in :class:`KernelFeatureSelector`; "both" tries the two, for twice the time.
-    method, n_starts, ...
-        As in :class:`KernelFeatureSelector`.
+        Number of paths computed in parallel, as in scikit-learn.
 
     Attributes
     ----------
-    C_, mu_ : float
-        What was chosen.
+    best_estimator_ : KernelFeatureSelector
+        The selector with the chosen parameters, fitted on all samples.
+    C_ : float
+        The chosen C.
+    mu_ : float
+        The chosen mu.
     init_ : str or array-like
-        The start that was chosen.
+        The chosen start.
     penalty_ : str
-        The penalty that was chosen.
-    Cs_, mus_ : ndarrays
-        What was tried.
+        The chosen penalty.
+    Cs_ : ndarray of shape (n_Cs,)
+        The values of C that were tried.
+    mus_ : ndarray of shape (n_mus,)
+        The values of mu that were tried, in ascending order.
     cv_scores_ : ndarray of shape (n_Cs, n_mus, n_folds)
-        Accuracy, or what `scoring` says, on the held-out folds, with this start and penalty.
+        Scores on the held-out samples with the chosen start and penalty; nan for folds that are left out.
     cv_n_features_ : ndarray of shape (n_Cs, n_mus, n_folds)
-        How many features the machines of the folds selected.
+        Number of features that were selected in the folds.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X has names that are all strings.
+    feature_weights_ : ndarray of shape (n_features_in_,)
+        The weights of the best estimator.
+    support_ : ndarray of shape (n_features_in_,)
+        Mask of the features that it selects.
+    ranking_ : ndarray of shape (n_features_in_,)
+        Rank of each feature by weight times standard deviation; 1 is the largest.
+    curvature_ : float
+        Smallest eigenvalue of the Hessian in the weights, negative at a saddle point.
+    objective_ : float
+        The value of the objective.
+    history_ : ndarray of shape (n_values,)
+        The objective after every round of the last search.
+    n_iter_ : int
+        Number of rounds or steps of the last search.
+    converged_ : bool
+        Whether the last search converged within `max_iter`.
+    dual_coef_ : ndarray of shape (n_classifiers, n_support_vectors)
+        Coefficients of the kernel functions.
+    intercept_ : ndarray of shape (n_classifiers,)
+        Intercepts.
+    support_vectors_ : ndarray of shape (n_support_vectors, n_nonzero)
+        The samples of the kernel functions, in the features with a nonzero weight.
 
     See Also
     --------
-    KernelFeatureSelector : Its other attributes are here as well.
+    KernelFeatureSelector : The estimator with given parameters.
+
+    References ---------- [Tayal2014] A. Tayal, Effective and efficient optimization methods for kernel based
+    classification problems, PhD thesis, University of Waterloo, 2014, chapter 7.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from rarefy.kernel import KernelFeatureSelectorCV
+    >>> from rarefy.kernel import KernelFeatureSelector, KernelFeatureSelectorCV
     >>> X = np.random.default_rng(0).standard_normal((100, 6))
     >>> y = X[:, 1] * X[:, 4] > 0
-    >>> model = KernelFeatureSelectorCV(Cs=[1.0], mus=[0.1, 1.0], cv=3).fit(X, y)
+    >>> model = KernelFeatureSelectorCV(KernelFeatureSelector(tol=0.01), Cs=[1.0], mus=[0.1, 1.0], cv=3).fit(X, y)
     >>> model.get_support(indices=True)
     array([1, 4])
+    >>> model.best_estimator_.mu == model.mu_
+    True
     """
 
-    _inits = ("both", "ones", "scaled")
-    _penalties = ("both", "squares", "weights")
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "estimator": [KernelFeatureSelector, None],
+        "Cs": ["array-like", None],
+        "mus": ["array-like", None],
+        "inits": [tuple, list],
+        "penalties": [tuple, list],
+        "cv": ["cv_object"],
+        "scoring": [StrOptions(set(get_scorer_names())), callable, None],
+        "n_jobs": [Integral, None],
+    }
+
+    feature_weights_ = delegated("feature_weights_")
+    support_ = delegated("support_")
+    ranking_ = delegated("ranking_")
+    curvature_ = delegated("curvature_")
+    objective_ = delegated("objective_")
+    history_ = delegated("history_")
+    n_iter_ = delegated("n_iter_")
+    converged_ = delegated("converged_")
+    dual_coef_ = delegated("dual_coef_")
+    intercept_ = delegated("intercept_")
+    support_vectors_ = delegated("support_vectors_")
 
     def __init__(
         self,
-        Cs=None,
-        mus=None,
+        estimator: KernelFeatureSelector | None = None,
         *,
-        cv=None,
-        scoring=None,
-        n_jobs=None,
-        method="ao2",
-        penalty="squares",
-        polish=True,
-        init="both",
-        n_starts=1,
-        kernel="rbf",
-        degree=3,
-        coef0=1.0,
-        screening=None,
-        eps=0.5,
-        tol=1e-3,
-        max_iter=None,
-        random_state=None,
-        verbose=0,
-    ):
+        Cs: Any = None,
+        mus: Any = None,
+        inits: Any = ("ones", "scaled"),
+        penalties: Any = ("squares",),
+        cv: Any = None,
+        scoring: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
         self.Cs = Cs
         self.mus = mus
+        self.inits = inits
+        self.penalties = penalties
         self.cv = cv
         self.scoring = scoring
         self.n_jobs = n_jobs
-        self.method = method
-        self.penalty = penalty
-        self.polish = polish
-        self.init = init
-        self.n_starts = n_starts
-        self.kernel = kernel
-        self.degree = degree
-        self.coef0 = coef0
-        self.screening = screening
-        self.eps = eps
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
 
-    def fit(self, X, y, sample_weight=None, groups=None):
-        """Choose C, mu and the start, and learn with them from all points.
+    @fit_method
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Choose the parameters, and learn with them from all samples.
 
         Parameters
         ----------
-        X, y, sample_weight
-            As in :meth:`KernelFeatureSelector.fit`.
-        groups : array-like of shape (n_samples,) or None
-            What belongs together, for a `cv` that does not tear it apart.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples; sparse input is converted to a dense array.
+        y : array-like of shape (n_samples,)
+            The class labels.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Factors on the losses of the samples, and weights in the scores; None means 1.
+        groups : array-like of shape (n_samples,) or None, default=None
+            Group of each sample, for a `cv` that does not split groups.
 
         Returns
         -------
         self : object
             The fitted estimator.
+
+        Raises
+        ------
+        ParameterError
+            If a parameter, also of `estimator`, is out of range.
+        DegenerateDataError
+            If no fold can be used, fewer than two classes have samples with positive weight, or squared distances
+            overflow.
         """
-        name = type(self).__name__
-        Cs = check_numbers("Cs", 4.0 ** np.arange(3) if self.Cs is None else self.Cs, name, strictly=True)
-        mus = np.sort(check_numbers("mus", 4.0 ** np.arange(-4, 4) if self.mus is None else self.mus, name))
-        points, labels, weights = self._data(X, y, sample_weight)
-        inits, penalties = self._either("init"), self._either("penalty")
-        if not isinstance(self.init, str):
-            self._given_start(points.shape[1])
-        ways = list(product(inits, ("squares",) if self.method == "gmkl" else penalties))
-        folds = list(check_cv(self.cv, labels, classifier=True).split(points, labels, groups))
-        judge, weighted = check_scoring(KernelFeatureSelector(), self.scoring), sample_weight is not None
-        seed = settled_seed(self.random_state) if self.n_starts > 1 else 0
-
-        def one(way, C, train, test):
-            """Scores and sizes along one path, and how many of its searches stopped early."""
-            if len(np.unique(labels[train][weights[train] > 0.0])) < 2 or not weights[test].any():
-                return np.full(len(mus), np.nan), np.zeros(len(mus), dtype=int), 0  # nothing to learn or to check
-            path, stopped = self._path(way, C, seed, points[train], labels[train], mus, weights[train])
-            extra = {"sample_weight": weights[test]} if weighted else {}
-            return (
-                [judge(model, points[test], labels[test], **extra) for model in path.models],
-                path.n_features,
-                stopped,
-            )
-
-        tasks = [(way, float(C), *fold) for way in ways for C in Cs for fold in folds]
-        found, show = [], progress_bar("paths", self.verbose)
-        for result in Parallel(n_jobs=self.n_jobs, return_as="generator")(delayed(one)(*task) for task in tasks):
-            found.append(result)
-            if show is not None:
-                show(len(found), len(tasks))
-        shape = len(ways), len(Cs), len(folds), len(mus)
-        scores, counts = (np.array([row[k] for row in found]).reshape(shape).swapaxes(2, 3) for k in (0, 1))
-        counted = np.isfinite(scores).all(axis=(0, 1, 2))
-        if not counted.any():
-            raise DegenerateDataError(
-                f"{name} found no fold with two classes to learn from and points that count to check with; cv makes "
-                f"{len(folds)} folds. Use others."
-            )
-        k, i, j = _best(scores[..., counted], counts[..., counted])
-        # Along the path up to the price, as in the folds.
-        path, stopped = self._path(ways[k], float(Cs[i]), seed, X, y, mus[: j + 1], sample_weight)
-        adopt(self, path.models[-1])
-        self.C_, self.mu_, self.init_, self.penalty_ = float(Cs[i]), float(mus[j]), *ways[k]
-        self.Cs_, self.mus_, self.cv_scores_, self.cv_n_features_ = Cs, mus, scores[k], counts[k]
-        self._say_how_it_went(sum(row[2] for row in found), len(tasks) * len(mus), stopped)
+        owner = type(self).__name__
+        Cs = check_grid("Cs", 4.0 ** np.arange(3) if self.Cs is None else self.Cs, owner)
+        mus = np.sort(check_grid("mus", 4.0 ** np.arange(-4, 4) if self.mus is None else self.mus, owner, zero=True))
+        samples = _Samples(*validate_samples(self, X, y, sample_weight), sample_weight is not None)
+        selectors = self._selectors(samples.X.shape[1], owner)
+        scorer = check_scoring(selectors[0], self.scoring)
+        folds = list(check_cv(self.cv, samples.y, classifier=True).split(samples.X, samples.y, groups))
+        candidates = [clone(selector).set_params(C=float(C)) for selector in selectors for C in Cs]
+        tasks = [(candidate, scorer, samples, mus, *fold) for candidate in candidates for fold in folds]
+        paths = run_parallel(_score_path, tasks, n_jobs=self.n_jobs, label="paths")
+        choice = _choose(paths, (len(selectors), len(Cs), len(folds), len(mus)), owner)
+        # Along the path up to the chosen mu, as in the folds.
+        chosen = candidates[choice.selector * len(Cs) + choice.C]
+        models = chosen._fit_path(X, y, mus[: choice.mu + 1], sample_weight)
+        self._warn(owner, sum(path.n_stopped for path in paths), len(tasks) * len(mus), models)
+        self._store(models[-1], Cs, mus, choice)
         return self
 
-    def mu_path(self, X, y, mus, sample_weight=None):
-        """Learn for many prices of a weight with the C that was chosen; see :meth:`KernelFeatureSelector.mu_path`.
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Compute the scores of samples by the best estimator.
 
         Parameters
         ----------
-        X, y, mus, sample_weight
-            As there.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
 
         Returns
         -------
-        path : MuPath
-            The machines.
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Positive for the second of two classes; of more classes, the largest score has the predicted one.
         """
-        check_is_fitted(self, "feature_weights_")
-        return self._inner(self.C_, self.init_, self.penalty_).mu_path(X, y, mus, sample_weight)
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_.decision_function(X)
 
-    def _path(self, way, C, random_state, X, y, mus, weights):
-        """Machines along the prices, and how many searches stopped early."""
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            path = self._inner(C, *way).set_params(random_state=random_state, verbose=0).mu_path(X, y, mus, weights)
-        early = [one for one in caught if issubclass(one.category, ConvergenceWarning)]
-        for one in caught:
-            if one not in early:
-                warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
-        return path, len(early)
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict class labels by the best estimator.
 
-    def _say_how_it_went(self, stopped, n_searches, last):
-        if stopped or last:
-            warnings.warn(
-                f"{type(self).__name__} with method={self.method!r}: {stopped} of {n_searches} searches in the folds "
-                f"and {last} on all points stopped with weights still moving. Raise max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        self._say_if_odd(self.mu_)
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
 
-    def _inner(self, C, init, penalty):
-        """The selector with these; its price is given by a path."""
-        shared = set(KernelFeatureSelector._get_param_names()) & set(self._get_param_names()) - {"init", "penalty"}
-        options = {name: getattr(self, name) for name in shared}
-        return KernelFeatureSelector(C, 0.0, init=init, penalty=penalty, **options)
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Labels.
+        """
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_.predict(X)
 
-    def _check_prices(self, owner):
-        """They are grids, and `fit` looks at them."""
+    def mu_path(self, X: Any, y: Any, mus: Any, sample_weight: Any = None) -> RegularizationPath:
+        """Learn for several values of `mu` with the other parameters as chosen.
 
-    def _either(self, name):
-        """What is to be tried of two: one of them, something else that is given, or both."""
-        value = getattr(self, name)
-        if isinstance(value, str) and value == "both":
-            return {"init": ("ones", "scaled"), "penalty": ("squares", "weights")}[name]
-        return (value,)
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples; sparse input is converted to a dense array.
+        y : array-like of shape (n_samples,)
+            The class labels.
+        mus : array-like of shape (n_mus,)
+            Values of mu, >= 0, in any order.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Factors on the losses of the samples; None means 1.
+
+        Returns
+        -------
+        path : RegularizationPath
+            One fitted copy of the best estimator for each mu.
+
+        See Also
+        --------
+        KernelFeatureSelector.mu_path : The same with given parameters.
+        """
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_.mu_path(X, y, mus, sample_weight)
+
+    def _selectors(self, n_features: int, owner: str) -> list[KernelFeatureSelector]:
+        """One selector for each start and penalty to try; all draw the same random numbers."""
+        estimator = KernelFeatureSelector() if self.estimator is None else self.estimator
+        check_parameters(estimator)
+        for init in self.inits or [None]:
+            check_start("inits", init, n_features, owner)
+        if not self.penalties or not all(isinstance(one, str) and one in PENALTIES for one in self.penalties):
+            words = ", ".join(repr(word) for word in PENALTIES)
+            raise ParameterError(f"penalties of {owner} must be one or more of {words}; got {self.penalties!r}.")
+        shared = {"random_state": resolved_seed(estimator.random_state)} if estimator.n_starts > 1 else {}
+        penalties = ("squares",) if estimator.method == "gmkl" else self.penalties
+        return [
+            clone(estimator).set_params(init=init, penalty=penalty, **shared)
+            for init, penalty in product(self.inits, penalties)
+        ]
+
+    def _warn(self, owner: str, n_stopped: int, n_searches: int, models: list[KernelFeatureSelector]) -> None:
+        last, best = sum(not model.converged_ for model in models), models[-1]
+        if n_stopped or last:
+            what = f"{n_stopped} of {n_searches} searches in the folds and {last} on all samples stopped"
+            warn_not_converged(owner, best.method, what)
+        warn_if_degenerate(best, owner)
+
+    def _store(self, best: KernelFeatureSelector, Cs: Array, mus: Array, choice: "_Choice") -> None:
+        self.best_estimator_, self.classes_ = best, best.classes_
+        self.C_, self.mu_, self.init_, self.penalty_ = best.C, best.mu, best.init, best.penalty
+        self.Cs_, self.mus_, self.cv_scores_, self.cv_n_features_ = Cs, mus, choice.scores, choice.n_features
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_.get_support()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
 
-def _best(scores, counts):
-    """Which way, C and price: the highest score, then the fewest features, the highest price, the smallest C.
+@dataclass(frozen=True)
+class _Samples:
+    X: Array
+    y: NDArray[Any]
+    weights: Array
+    weighted: bool
+    """Whether the weights were given, so that they go into the scores."""
+
+
+@dataclass(frozen=True)
+class _PathScores:
+    """Scores and numbers of features along one path; how many of its searches stopped early."""
+
+    scores: list[float]
+    n_features: list[int]
+    n_stopped: int
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """Which selector, C and mu; scores and numbers of features of that selector."""
+
+    selector: int
+    C: int
+    mu: int
+    scores: NDArray[np.float64]
+    n_features: NDArray[np.intp]
+
+
+def _score_path(
+    selector: KernelFeatureSelector,
+    scorer: Callable[..., float],
+    samples: _Samples,
+    mus: Array,
+    train: NDArray[np.intp],
+    test: NDArray[np.intp],
+) -> _PathScores:
+    """Learn along the path on the training samples of a fold, and score on the others."""
+    X, y, weights = samples.X, samples.y, samples.weights
+    if len(np.unique(y[train][weights[train] > 0.0])) < 2 or not weights[test].any():
+        return _PathScores([np.nan] * len(mus), [0] * len(mus), 0)  # nothing to learn or to score
+    models = selector._fit_path(X[train], y[train], mus, weights[train])
+    extra = {"sample_weight": weights[test]} if samples.weighted else {}
+    return _PathScores(
+        [scorer(model, X[test], y[test], **extra) for model in models],
+        [int(model.support_.sum()) for model in models],
+        sum(not model.converged_ for model in models),
+    )
+
+
+def _choose(paths: list[_PathScores], shape: tuple[int, int, int, int], owner: str) -> _Choice:
+    """The best combination; `shape` has the numbers of selectors, Cs, folds and mus, in the order of the paths."""
+    scores = np.array([path.scores for path in paths], dtype=np.float64).reshape(shape).swapaxes(2, 3)
+    counts = np.array([path.n_features for path in paths]).reshape(shape).swapaxes(2, 3)
+    counted = np.isfinite(scores).all(axis=(0, 1, 2))
+    if not counted.any():
+        raise DegenerateDataError(
+            f"{owner} needs a fold with two classes among its training samples and test samples of positive weight; cv "
+            f"makes {shape[2]} folds and none of them has. Use another cv."
+        )
+    k, i, j = _best(scores[..., counted], counts[..., counted])
+    return _Choice(k, i, j, scores[k], counts[k])
+
+
+def _best(scores: NDArray[np.float64], counts: NDArray[np.intp]) -> tuple[int, int, int]:
+    """Index of selector, C and mu: the highest score, then the fewest features, the largest mu, the smallest C.
 
     Both arrays have an axis for each of these and one for the folds.
     """
     mean, sizes = scores.mean(axis=3).round(12), counts.mean(axis=3)
-    return max(np.ndindex(*mean.shape), key=lambda at: (mean[at], -sizes[at], at[2], -at[1], -at[0]))
+    k, i, j = max(np.ndindex(*mean.shape), key=lambda at: (mean[at], -sizes[at], at[2], -at[1], -at[0]))
+    return k, i, j

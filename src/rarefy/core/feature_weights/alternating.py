@@ -1,6 +1,6 @@
-"""Classifiers for fixed weights, then weights for fixed coefficients, and so on [Tayal2014].
+"""Alternating optimisation: classifiers for fixed weights, then weights for fixed coefficients, and so on [Tayal2014].
 
-The second half knows the margin as a variable of its own ("geometric", "functional") or does not ("fixed").
+In the second half the margin is a variable as well ("geometric", "functional") or is not ("fixed").
 """
 
 from typing import Literal
@@ -25,7 +25,7 @@ def alternate(
     inner: int = 20,
     callback: Callback | None = None,
 ) -> Solution:
-    """Classifiers and weights in turn.
+    """Optimise classifiers and weights in turn.
 
     Parameters
     ----------
@@ -34,13 +34,13 @@ def alternate(
     z : (d,) array
         Weights to start from.
     margin : {"fixed", "geometric", "functional"}
-        What the second half knows of the margin: nothing (Simple AO), Margin AO-I, Margin AO-II.
+        The margin in the second half: fixed (Simple AO), or a variable as in Margin AO-I or as in Margin AO-II.
     tol : float
-        Accepted change of a weight in one round, relative to the largest; or a hundredth of it of the objective, while
-        the set of weights that are not negligible stays the same. The functional margin is another objective than the
-        classifiers', so its rounds need not settle: they end when that set does.
+        It stops when no weight changes by more than this in one round, relative to the largest weight; or when the
+        objective decreases by less than a hundredth of it and the selected features stay the same. With the functional
+        margin the two halves have different objectives and need not converge: the same selected features are enough.
     max_iter, inner : int
-        Rounds, and steps of the trust region in each.
+        Largest number of rounds, and of trust region steps in each.
     callback : callable or None
         Called with (round, objective, z) in every round.
     """
@@ -61,13 +61,13 @@ def alternate(
 
 
 def _weight_half(problem: Problem, z: Array, B: Array, b: Array, margin: Margin, inner: int, tol: float) -> Array:
-    """The weights, by a trust region from z on, for fixed coefficients."""
+    """The weights for fixed coefficients, by a trust region that starts at z."""
     nonzero, index = np.flatnonzero(z > 0.0), np.flatnonzero(np.any(B != 0.0, axis=1))
     if not len(nonzero) or not len(index):
         return z
     kernel, B = problem.among(nonzero).kernel(index), B[index]
     nu = np.ones(B.shape[1])
-    if margin == "functional":  # functions of norm 1, and the margin that gives them their scores back
+    if margin == "functional":  # classifiers scaled to norm 1, and the nu at which they have the same scores
         norms = np.einsum("sc,sc->c", B, kernel.matrix(z[nonzero])[index] @ B)
         rounding = np.finfo(float).eps * np.abs(B).sum(axis=0) ** 2 + np.finfo(float).tiny
         nu = np.sqrt(np.maximum(norms, rounding))

@@ -1,4 +1,4 @@
-"""The SVMs whose kernel has weights: one for two classes, one for each class of more."""
+"""The SVMs that share one weighted kernel: one SVM for two classes, otherwise one for each class against the others."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,10 @@ from rarefy.core.svm.smooth_svm import best_offset, smooth_svm
 
 @dataclass(frozen=True)
 class Classifiers:
-    """What stays the same while weights are sought: labels, weights of the losses, penalty of the weights, loss."""
+    """What is fixed while feature weights are learned.
+
+    Y : (n, q) labels -1 and 1, one column for each SVM; costs : (n,) factors on the losses of the samples
+    """
 
     Y: Array
     costs: Array
@@ -20,18 +23,21 @@ class Classifiers:
     loss: SmoothedHinge = SmoothedHinge()
 
     def losses(self, T: Array) -> tuple[float, Array, Array]:
-        """Sum of losses at scores T, with derivatives in the scores."""
+        """The sum of the losses at scores T, with two derivatives in the scores."""
         value, first, second = self.loss.derivatives(self.Y * T)
         C = self.costs[:, None]
         return float(self.costs @ value.sum(axis=1)), C * self.Y * first, C * second
 
     def constant(self) -> float:
-        """The least value of classifiers that give all samples the same score."""
+        """The least sum of losses of classifiers that give all samples the same score."""
         scores = [best_offset(np.zeros(len(y)), y, self.costs, self.loss) for y in self.Y.T]
         return self.losses(np.broadcast_to(scores, self.Y.shape))[0]
 
     def solve(self, K: Array, start: tuple[Array, Array] | None = None) -> tuple[Array, Array, float]:
-        """The best coefficients and offsets for a kernel matrix, and their value without the penalty."""
+        """The optimal coefficients and offsets for a kernel matrix, and the objective without the penalty.
+
+        `start` holds the coefficients and offsets of a similar problem.
+        """
         B, b, value = np.zeros(self.Y.shape), np.zeros(self.Y.shape[1]), 0.0
         for c, y in enumerate(self.Y.T):
             begin = None if start is None else (start[0][:, c], float(start[1][c]))

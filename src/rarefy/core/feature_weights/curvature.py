@@ -1,4 +1,4 @@
-"""Minimum or saddle point: the curvature of the objective at weights that were found."""
+"""Minimum or saddle point: the curvature of the objective at a solution."""
 
 import numpy as np
 import scipy.sparse.linalg as ssl
@@ -8,16 +8,16 @@ from rarefy.core.feature_weights.problem import Problem, Solution
 from rarefy.core.linalg.rows import Array, Index
 
 _DENSE = 200
-"""Weights up to which a Hessian is formed to find its smallest eigenvalue."""
+"""The Hessian of up to so many weights is formed; of more, only products with it are used."""
 
 
 def smallest_curvature(problem: Problem, solution: Solution) -> float:
-    """The smallest eigenvalue of the Hessian in the weights, the classifiers following them.
+    """The smallest eigenvalue of the Hessian in the weights of the minimum over all classifiers.
 
-    That is the Schur complement of the Hessian in all variables. The block of the classifiers has no negative eigenvalue,
-    so the two have one or not together: it is negative at a saddle point. With the l1 penalty weights that are
-    negligible are on their way to their bound and do not move. With the squared one all move, and those that are zero
-    have nothing in the Hessian beside their own second derivatives.
+    That Hessian is the Schur complement of the Hessian in all variables, and the block of the classifiers has no
+    negative eigenvalue. So either both have a negative eigenvalue or neither has: it is negative at a saddle point.
+    With the l1 penalty negligible weights are held by their bound and left out. With the squared one all weights take
+    part; those that are zero have only their own second derivatives in the Hessian.
     """
     z, bound = solution.z, problem.classifiers.penalty.zero_is_bound
     if not z.any():
@@ -31,7 +31,7 @@ def smallest_curvature(problem: Problem, solution: Solution) -> float:
 
 
 def _curvature_among(problem: Problem, solution: Solution, moving: Index) -> float:
-    """In these weights, the others staying what they are."""
+    """The smallest eigenvalue in some of the weights, the others being fixed."""
     nonzero = np.flatnonzero(solution.z > 0.0)
     here = ReducedPoint(
         problem.among(nonzero).kernel(), problem.classifiers, solution.z[nonzero], (solution.B, solution.b)

@@ -1,7 +1,7 @@
 """Generalised multiple kernel learning [VarmaBabu2009], the method to compare with.
 
-The classifiers are solved anew at every trial step, and the weights follow their value downhill; the weights enter
-linearly, as squares of z, and the hinge is nearly sharp.
+A gradient method for the minimum over all classifiers, which are trained again at every trial step. Its variables are
+the squares of z, which enter the kernel linearly, and its hinge is nearly sharp.
 """
 
 from dataclasses import replace
@@ -14,23 +14,23 @@ from rarefy.core.linalg.rows import Array
 from rarefy.core.losses.hinge import SmoothedHinge
 
 _SHARP = SmoothedHinge(0.05)
-"""The method's authors smooth nothing: the Newton steps need some smoothing, and this is little."""
+"""The authors do not smooth the hinge; the Newton steps of `smooth_svm` need some smoothing, and this is little."""
 
 
 def gmkl(
     problem: Problem, z: Array, *, tol: float = 1e-3, max_iter: int = 100, callback: Callback | None = None
 ) -> Solution:
-    """Projected gradients with Armijo's rule on the classifiers' value, the weights being the squares of z.
+    """Minimise by projected gradients in the squares of z, with Armijo's rule.
 
     Parameters
     ----------
     problem, z, callback
-        As in `alternate`; but the penalty is the squared one, and the hinge is smoothed ten times less
-        than usual, whatever `problem` says.
+        As in `alternate`; but with the squared penalty and a hinge that is smoothed ten times less than by default,
+        whatever `problem` has.
     tol : float
-        Relative decrease at which to stop.
+        It stops when a step lowers the objective by less than a hundredth of this, relatively.
     max_iter : int
-        Accepted steps.
+        Largest number of accepted steps.
     """
     own = replace(problem.classifiers, loss=_SHARP, penalty=SquaredPenalty(problem.classifiers.penalty.mu))
     sharp = replace(problem, classifiers=own)

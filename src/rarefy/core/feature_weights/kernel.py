@@ -4,8 +4,8 @@ X : (n, d) samples; centres : (s, d), those with nonzero coefficients; z : (d,) 
 K : (n, s) kernel matrix phi(A), A = sum_k z_k^2 a_k, where a_k is the matrix of squared differences, or of
     products, of feature k; phi(A) = exp(-A), or (A + c)^degree
 
-Of the matrices a_k only two kinds of sums are ever needed, sum_k w_k a_k and the sums of M * a_k for one M and all k.
-Each is one product of n x s and s x d matrices: nothing has n s d entries.
+Only two kinds of sums over the matrices a_k are needed: sum_k w_k a_k, and the sums of the entries of M * a_k for one
+M and all k. Each is one product of n x s and s x d matrices: nothing has n s d entries.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from rarefy.core.linalg.rows import Array
 Shape = Literal["rbf", "poly"]
 
 _FAR = 600.0
-"""Squared distances are cut here: exp(-600) is nothing beside 1, and not yet so small that arithmetic becomes slow."""
+"""Larger squared distances are replaced by this one: exp(-600) is negligible, and not yet a slow denormal number."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Profile:
         return base**p, p * base ** max(p - 1, 0), second
 
     def __call__(self, A: Array) -> Array:
-        """The values of phi; A is overwritten, because new memory costs more than the arithmetic."""
+        """The values of phi; A is overwritten, because allocating memory takes longer than the arithmetic."""
         if self.shape == "rbf":
             return np.exp(np.negative(A, out=A), out=A)
         A += self.offset
@@ -60,7 +60,7 @@ class FeatureKernel:
 
     @cached_property
     def _samples(self) -> tuple[Array, Array]:
-        """Distances do not mind a common shift, and their digits are in the differences: centred."""
+        """Samples and centres, for the Gaussian centred: distances stay the same and lose fewer digits to rounding."""
         if self.profile.shape != "rbf":
             return self.X, self.centres
         middle = self.centres.mean(axis=0) if len(self.centres) else 0.0
@@ -73,13 +73,13 @@ class FeatureKernel:
 
     @cached_property
     def scratch(self) -> Array:
-        """A matrix of the size of K for what is needed for a moment."""
+        """A matrix of the size of K for intermediate results."""
         return np.empty((len(self.X), len(self.centres)))
 
     def combined(self, w: Array) -> Array:
         """sum_k w_k a_k.
 
-        Squared differences are the product of (-2 x w, |x|_w^2, 1) and (x', 1, |x'|_w^2): one product writes them once.
+        The squared differences are one matrix product, of rows (-2 x w, |x|_w^2, 1) and (x', 1, |x'|_w^2).
         """
         X, centres = self._samples
         if self.profile.shape != "rbf":
@@ -99,7 +99,7 @@ class FeatureKernel:
         return np.asarray((M @ np.ones(M.shape[1])) @ left + (np.ones(len(M)) @ M) @ right - 2.0 * cross)
 
     def distances(self, z: Array) -> Array:
-        """The matrix A; squared distances are not allowed to become negative by rounding."""
+        """The matrix A; squared distances that rounding made negative are set to zero."""
         A = self.combined(z**2)
         return np.clip(A, 0.0, _FAR, out=A) if self.profile.shape == "rbf" else A
 

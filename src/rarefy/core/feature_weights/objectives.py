@@ -1,4 +1,4 @@
-r"""What weights, coefficients and offsets are worth, with derivatives.
+r"""The objective as a function of weights, coefficients and offsets, with derivatives.
 
 z : (d,) weights; K : (n, s) kernel matrix with these weights, see `kernel`
 B, b : (s, q) and (q,) coefficients and offsets of q classifiers, F = K B + b their scores
@@ -8,8 +8,8 @@ What is minimised [Tayal2014], with the smoothed hinge l and a penalty p of the 
 
     sum_c (1/2 nu_c^2 B_c^T K B_c + sum_i C_i l(nu_c Y_ic F_ic)) + p(z)
 
-nu is 1, or moves along with z: it is the inverse of the margin that the alternating method shares between its two
-halves, and in nu the function is convex.
+nu is 1, or a variable beside z: it is the inverse of the margin that the alternating method shares between its two
+halves. The function is convex in nu.
 """
 
 from collections.abc import Callable
@@ -33,7 +33,7 @@ def weight_step(
     *,
     margin: Literal["fixed", "geometric", "functional"],
 ) -> Callable[[Array], "WeightPoint"]:
-    """What the weights and margins are worth for given coefficients, as a function for `trust_region`.
+    """The objective in weights and margins for given coefficients, as a function for `trust_region`.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def weight_step(
 
 
 class WeightPoint:
-    """The function of `weight_step` at one place: x is z, followed by nu where it is a variable."""
+    """The function of `weight_step` at one x: z, followed by nu where it is a variable."""
 
     def __init__(
         self, kernel: FeatureKernel, classifiers: Classifiers, index: Index, B: Array, b: Array, margin: str, x: Array
@@ -110,12 +110,12 @@ class WeightPoint:
 
 
 def whole_problem(kernel: FeatureKernel, classifiers: Classifiers) -> Callable[[Array], "WholePoint"]:
-    """What coefficients, offsets and weights are worth, all being variables; every sample is a centre."""
+    """The objective in coefficients, offsets and weights, for `trust_region`; every sample is a centre."""
     return lambda x: WholePoint(kernel, classifiers, x)
 
 
 class WholePoint:
-    """The function of `whole_problem` at one place: x is B by rows, b and z, one after the other."""
+    """The function of `whole_problem` at one x: the rows of B, then b, then z."""
 
     def __init__(self, kernel: FeatureKernel, classifiers: Classifiers, x: Array) -> None:
         n, q = classifiers.Y.shape
@@ -154,11 +154,12 @@ class WholePoint:
 
 
 class ReducedPoint:
-    """The least value over all classifiers at given weights: coefficients and offsets follow the weights.
+    """The minimum of the objective over all classifiers at given weights, as a function of the weights.
 
-    At the optimum of a classifier B = -G, so the derivative in K is -1/2 B B^T, and only centres count. When the weights
-    move by v, the coefficients of the samples on the curved piece of the loss move by what one more linear system with
-    their own matrix asks for; the Hessian is the Schur complement of the whole one, and is negative where that is.
+    At the optimum of a classifier B = -G, so the derivative in K is -1/2 B B^T and involves centres only. When the
+    weights change along v, the coefficients of the samples on the curved piece of the loss change by the solution of
+    one linear system with their own kernel matrix. The Hessian is the Schur complement of that of the whole problem,
+    and has as many negative eigenvalues.
     """
 
     def __init__(
@@ -220,10 +221,10 @@ class ReducedPoint:
         dA *= outer
         half = np.matmul(P, own.T, out=self._part.scratch)
         half *= first
-        dA -= half  # with its transpose and half of it; the sums below are the same for both
+        dA -= half  # stands for half of (half + its transpose): the sums below are equal for both
         return (2.0 * self._slopes + self._bend_of_penalty) * v + 2.0 * self.z * self._part.sums(dA)
 
 
 def split(x: Array, n: int, q: int) -> tuple[Array, Array, Array]:
-    """Coefficients, offsets and weights of a vector of all variables."""
+    """The coefficients, offsets and weights in a vector of all variables."""
     return x[: n * q].reshape(n, q), x[n * q : n * q + q], x[n * q + q :]

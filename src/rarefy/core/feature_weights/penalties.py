@@ -1,9 +1,6 @@
-r"""Penalties on feature weights: what a weight z_k >= 0 costs. To add one, add a class and name it in `PENALTIES`.
+"""Penalties on feature weights z_k >= 0. To add one, write a class like `Penalty` and list it in `PENALTIES`."""
 
-The first derivative is that of the sum over all features; the second is the same for every weight.
-"""
-
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -16,16 +13,19 @@ class Penalty(Protocol):
 
     @property
     def mu(self) -> float:
-        """Its weight."""
+        """The factor on the penalty."""
 
     zero_is_bound: ClassVar[bool]
-    """Whether a weight that reaches zero stays there: the penalty has a slope at zero, so zero is a local minimum."""
+    """Whether a weight is held at zero: the penalty has a positive slope there, so zero is a local minimum."""
+
+    def with_mu(self, mu: float) -> "Penalty":
+        """The same penalty with another factor."""
 
     def costs(self, z: Array) -> Array:
-        """What each weight costs."""
+        """The penalty of each weight."""
 
     def derivatives(self, z: Array) -> tuple[float, Array, float]:
-        """The sum of all costs, its gradient, and the second derivative in any weight."""
+        """The penalty of all weights, its gradient, and its second derivative, which is the same in every weight."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,9 @@ class L1Penalty:
 
     mu: float
     zero_is_bound: ClassVar[bool] = True
+
+    def with_mu(self, mu: float) -> "L1Penalty":
+        return replace(self, mu=mu)
 
     def costs(self, z: Array) -> Array:
         return self.mu * z
@@ -44,13 +47,17 @@ class L1Penalty:
 
 @dataclass(frozen=True)
 class SquaredPenalty:
-    """mu sum_k z_k^2, linear in what counts in the kernel: small weights are cheap, so more features share the work.
+    """mu sum_k z_k^2, linear in the z_k^2 of the kernel: small weights cost little, so more features are kept.
 
-    Zero is a stationary point of the whole objective and no bound: a saddle point if a feature is worth its cost.
+    Zero is a stationary point of the objective in a weight, but no bound: it is a saddle point if a positive weight
+    lowers the objective.
     """
 
     mu: float
     zero_is_bound: ClassVar[bool] = False
+
+    def with_mu(self, mu: float) -> "SquaredPenalty":
+        return replace(self, mu=mu)
 
     def costs(self, z: Array) -> Array:
         return self.mu * z**2
@@ -60,3 +67,4 @@ class SquaredPenalty:
 
 
 PENALTIES: dict[str, type[L1Penalty] | type[SquaredPenalty]] = {"weights": L1Penalty, "squares": SquaredPenalty}
+"""By the name of the `penalty` parameter."""

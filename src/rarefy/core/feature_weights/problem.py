@@ -1,4 +1,4 @@
-"""The problem that all searches for feature weights share, and what they return."""
+"""The problem that all searches for feature weights solve, and the solution that they return."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -16,18 +16,18 @@ from rarefy.core.linalg.threads import threads_for
 Callback = Callable[[int, float, Array], None]
 
 NEGLIGIBLE = 0.01
-"""Weights below this share of the largest count as zero, as in the thesis."""
+"""Weights below this share of the largest are negligible, as in [Tayal2014]."""
 _ZERO = 1e-6
-"""Weights below this share of the largest are set to zero on the way."""
+"""Weights below this share of the largest are set to zero during a search."""
 _CONSTANT = 1e-12
-"""Where squared distances are below this, the kernel matrix is numerically constant, and all weights are zero."""
+"""If squared distances are below this, the kernel matrix is numerically constant, and all weights are set to zero."""
 FIRST_RADIUS = 0.3
-"""Of the first trust region, relative to the weights: far away the model knows nothing."""
+"""Radius of the first trust region, relative to the weights: far away the quadratic model is not valid."""
 
 
 @dataclass(frozen=True)
 class Solution:
-    """Weights, the classifiers in them, and how they were reached; `history` has the objective after every round."""
+    """Weights z, coefficients B and offsets b of the classifiers; `history` holds the objective after every round."""
 
     z: Array
     B: Array
@@ -40,7 +40,7 @@ class Solution:
 
 @dataclass(frozen=True)
 class Problem:
-    """Samples, labels, loss and penalty."""
+    """Samples, classifiers and kernel."""
 
     X: Array
     classifiers: Classifiers
@@ -48,29 +48,38 @@ class Problem:
 
     @cached_property
     def scales(self) -> Array:
-        """How widely a feature varies, or how large it is where products are formed: its weight means as much."""
+        """The standard deviation of each feature, or its root mean square for the polynomial kernel.
+
+        A weight times its scale does not depend on the unit of the feature.
+        """
         return self.X.std(axis=0) if self.profile.shape == "rbf" else np.sqrt(np.mean(self.X**2, axis=0))
 
     def selected(self, z: Array) -> Index:
-        """Which weights are not negligible, all features being brought to the same scale."""
+        """The features whose weights, times their scales, are not negligible."""
         share = z * self.scales
         return np.flatnonzero(share > NEGLIGIBLE * share.max(initial=0.0))
 
     def among(self, features: Index) -> "Problem":
-        """The problem in some of the features."""
+        """The problem in some of the features only."""
         if np.array_equal(features, np.arange(self.X.shape[1])):
             return self
         return replace(self, X=np.ascontiguousarray(self.X[:, features]))
 
+    def with_mu(self, mu: float) -> "Problem":
+        """The problem with another factor on the penalty."""
+        penalty = self.classifiers.penalty.with_mu(mu)
+        return replace(self, classifiers=replace(self.classifiers, penalty=penalty))
+
     def threads(self) -> AbstractContextManager[Any]:
-        """One BLAS thread unless there are many samples or features: the products of a search are small and many."""
+        """One BLAS thread unless there are many samples or features: a search computes many small products."""
         return threads_for(max(self.X.shape))
 
     def kernel(self, centres: Index | None = None) -> FeatureKernel:
+        """The kernel of all samples with some of them; None means with all."""
         return FeatureKernel(self.X, self.X if centres is None else self.X[centres], self.profile)
 
     def solve_classifiers(self, z: Array, start: tuple[Array, Array] | None = None) -> tuple[Array, Array, float]:
-        """Coefficients and offsets for these weights, and the value of the whole objective."""
+        """The optimal coefficients and offsets for these weights, and the objective."""
         nonzero = np.flatnonzero(z > 0.0)
         B, b, value = self.classifiers.solve(self.among(nonzero).kernel().matrix(z[nonzero]), start)
         return B, b, value + self.classifiers.penalty.derivatives(z)[0]
@@ -85,7 +94,7 @@ class Problem:
 
 
 def scatter_weights(problem: Problem, values: Array, features: Index) -> Array:
-    """Weights of all features, those that are nearly zero being set to zero."""
+    """The weights of all features from those of some; values that are nearly zero become zero."""
     z = np.zeros(problem.X.shape[1])
     z[features] = values
     share = z * problem.scales
@@ -102,9 +111,10 @@ def finished(
     converged: bool,
     tol: float,
 ) -> Solution:
-    """What was found; weights that gain nothing over none, and are at no saddle point, are set to zero.
+    """The solution; all weights are zero if it is no better than a constant classifier and zero is no saddle point.
 
-    With the squared penalty weights become small and never quite zero, and then the negligible ones seem large.
+    With the squared penalty weights become small and never exactly zero, so that relative to the largest of them all
+    would count as selected.
     """
     B, b, value = solved
     if z.any() and abs(value - problem.classifiers.constant()) <= 1e-2 * tol * abs(value):

@@ -1,14 +1,11 @@
-r"""Feature weights and SVMs, sought together: the searches by name.
-
-Five ways to the same end [Tayal2014], from weights z0 on:
+"""The searches for feature weights and SVMs by name [Tayal2014].
 
 joint_search  coefficients, offsets and weights in one trust region
-reduced       the weights in one trust region, the classifiers following them: the same problem with its convex part
-              solved
-alternate     classifiers and weights in turn, with three ideas of the margin
-gmkl          projected gradients on the value of the classifiers: the peer
+reduced       the weights in one trust region, the convex problem of the classifiers being solved at every step
+alternate     classifiers and weights in turn, with three forms of the margin
+gmkl          projected gradients, the method to compare with
 
-Several starts, and starts among very many features, are in `starts`.
+Several starts, and a start among very many features, are in `starts`.
 """
 
 from dataclasses import replace
@@ -22,6 +19,7 @@ from rarefy.core.linalg.rows import Array
 
 MARGINS: dict[str, Margin] = {"ao": "fixed", "ao1": "geometric", "ao2": "functional"}
 METHODS = (*MARGINS, "full", "reduced", "gmkl")
+"""The values of the `method` parameter."""
 
 
 def run_search(
@@ -34,7 +32,7 @@ def run_search(
     max_iter: int | None = None,
     callback: Callback | None = None,
 ) -> Solution:
-    """One of the searches by its name, and `reduced` after it if it is to be polished and is not that itself."""
+    """Search by the named method from z; with `polish`, continue with `reduced` unless the method is that or "gmkl"."""
     common: dict[str, Any] = {"tol": tol, "callback": callback}
     limit: dict[str, Any] = {} if max_iter is None else {"max_iter": max_iter}
     if method in MARGINS:

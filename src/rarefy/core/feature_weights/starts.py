@@ -1,8 +1,8 @@
-"""Where searches for feature weights begin.
+"""Starts of searches for feature weights.
 
-A feature whose weight is zero stays without one, so where a search ends depends on where it begins. `consensus_search` begins at many places and
-goes on with the features on which the outcomes agree; `screened_search` works on few of very many features and brings
-in those that would help. Both take the search as an argument, so one can stand inside the other.
+A weight that is zero stays zero, so the result of a search depends on its start. `consensus_search` searches from many
+starts and continues with the features that the results have in common; `screened_search` searches among few of very
+many features and brings in others that lower the objective. Both take the search as an argument, so they can be nested.
 """
 
 from collections.abc import Callable
@@ -17,13 +17,13 @@ from rarefy.core.linalg.rows import Array, Index
 Search = Callable[[Problem, Array], Solution]
 
 _GLANCE = 300
-"""Samples by which features are looked at one by one, and results at the end."""
+"""So many samples are enough to compare single features, and to check a kernel matrix."""
 _APART = 36.0
-"""Squared distance from which on exp(-distance) is lost beside 1 in double precision."""
+"""A squared distance A with 1 + exp(-A) = 1 in double precision."""
 
 
 def scaled_start(problem: Problem) -> Array:
-    """Equal weights under which the mean squared distance of two samples is 1."""
+    """Equal weights under which the mean squared distance between two samples is 1."""
     costs = problem.classifiers.costs
     mean = np.average(problem.X, axis=0, weights=costs)
     spread = 2.0 * float(np.average((problem.X - mean) ** 2, axis=0, weights=costs).sum())
@@ -31,7 +31,7 @@ def scaled_start(problem: Problem) -> Array:
 
 
 def kernel_is_identity(samples: Array, z: Array) -> bool:
-    """Whether the Gaussian kernel matrix of some samples is numerically the identity under these weights."""
+    """Whether the Gaussian kernel matrix of these samples is numerically the identity."""
     samples = samples[:_GLANCE]
     A = FeatureKernel(samples, samples).distances(z)
     return len(samples) > 1 and bool(A[~np.eye(len(A), dtype=bool)].min() > _APART)
@@ -40,24 +40,24 @@ def kernel_is_identity(samples: Array, z: Array) -> bool:
 def consensus_search(
     problem: Problem, z: Array, search: Search, n_starts: int, rng: np.random.Generator, *, rounds: int = 6
 ) -> Solution:
-    """The best of many searches, the later ones from features on which the earlier ones agree.
+    """The best of many searches, the later ones with the features on which the earlier ones agree.
 
-    In every round the weights to start from are perturbed, and a third of the outcomes must have a feature for it to be
-    among those of the next round. A feature that matters is found from nearly everywhere; one that only happens to
-    fit is found from somewhere. It ends when a round neither loses features nor finds a lower objective.
+    In every round the searches start from randomly perturbed weights, and the features that a third of them select are
+    used in the next round. An informative feature is selected from nearly all starts; one that fits by chance is
+    selected from some. It ends when a round neither drops features nor lowers the objective.
 
     Parameters
     ----------
     problem, z
         As in `alternate`.
     search : callable
-        The search.
+        A search, as a function of problem and start.
     n_starts : int
-        Searches in a round; with 1, z alone.
+        Searches in a round; with 1, a single search from z.
     rng : Generator
-        Perturbs the starts.
+        Source of the perturbations.
     rounds : int
-        At most so many.
+        Largest number of rounds.
     """
     best = search(problem, z)
     if n_starts == 1:
@@ -80,11 +80,12 @@ def consensus_search(
 
 
 def screened_search(problem: Problem, z: Array, search: Search, size: int, *, rounds: int = 10) -> Solution:
-    """Search among `size` of very many features, then bring in those that would lower the objective.
+    """Search among `size` of very many features, then bring in others that lower the objective.
 
-    A weight of zero is stationary, so it is asked what a weight as large as the median of those selected (all features
-    being brought to the same scale) would be worth, by the derivative in its square. As long as that is more than its
-    cost and the objective falls, the most promising features are brought in. Those that start at zero stay out.
+    The derivative in a weight that is zero is zero. So the gain of a feature is estimated from the derivative in the
+    square of its weight, for a weight as large as the median of the selected ones (times their scales). While some
+    gains exceed the penalty and the objective falls, the features with the largest gains are brought in. Features that
+    start at zero are left out.
     """
     field = _promising(problem, z, size)
     best: Solution | None = None
@@ -98,7 +99,7 @@ def screened_search(problem: Problem, z: Array, search: Search, size: int, *, ro
         typical = _typical(problem, best.z if len(keep) else z)
         gain = -problem.slopes(best.z, best.B, best.b) * typical**2 - problem.classifiers.penalty.costs(typical)
         gain[keep] = -np.inf
-        gain[z == 0.0] = -np.inf  # asked not to be looked at
+        gain[z == 0.0] = -np.inf  # left out by the caller
         wanted = np.argsort(-gain, kind="stable")[: max(1, size // 4)]
         wanted = wanted[gain[wanted] > 0.0]
         if not len(wanted):
@@ -110,16 +111,16 @@ def screened_search(problem: Problem, z: Array, search: Search, size: int, *, ro
 
 
 def _typical(problem: Problem, z: Array) -> Array:
-    """For every feature a weight that means as much as the median of those selected."""
+    """For every feature, the weight that times its scale is the median of the selected ones."""
     share = (z * problem.scales)[problem.selected(z)]
     return np.divide(np.median(share), problem.scales, out=np.zeros(len(z)), where=problem.scales > 0.0)
 
 
 def _promising(problem: Problem, z: Array, size: int) -> Index:
-    """So many features that may matter: half because they do beside all others, half because they do alone.
+    """The most promising features: half of them beside all others, half of them alone.
 
-    Beside the others: the slope at weights so small that the kernel sees all samples. Alone: how well a kernel of that
-    feature only agrees with the labels, which sees what is not monotonic as well.
+    Beside the others: the largest slopes at weights so small that the kernel matrix is not the identity. Alone: the
+    best agreement of a kernel of that feature with the labels, which also finds effects that are not monotonic.
     """
     spread = float(problem.X.var(axis=0) @ z**2) or 1.0
     small = z / np.sqrt(2.0 * spread)

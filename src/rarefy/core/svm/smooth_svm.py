@@ -4,10 +4,10 @@ K : (n, n) kernel matrix; y : (n,) labels -1 and 1; beta : (n,) coefficients; b 
 
     min over beta, b of  1/2 beta^T K beta + sum_i C_i l(y_i f_i),    f = K beta + b
 
-with the smoothed hinge l of `rarefy.core.losses.hinge` and its eps, e here. At the optimum
-beta_i = -C_i y_i l'(y_i f_i): 0 for samples beyond the margin, C_i y_i where the loss is linear. So once
-it is known which samples lie on the curved piece, one linear system of their size gives the rest, and that is the Newton
-step [Chapelle2007]_. The function is piecewise quadratic and convex: with a line search finitely many steps are enough.
+with the smoothed hinge l of `rarefy.core.losses.hinge` and its eps, e here. At the optimum beta_i = -C_i y_i l'(y_i
+f_i): 0 for samples beyond the margin, C_i y_i where the loss is linear. So once it is known which samples lie on the
+curved piece, one linear system of their size gives the rest, and that is the Newton step [Chapelle2007]. The function
+is piecewise quadratic and convex: with a line search finitely many steps are enough.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from rarefy.core.losses.hinge import SmoothedHinge
 
 @dataclass(frozen=True)
 class SmoothSVM:
-    """What was found; `excess` is how far the coefficients are from what the losses ask for, relative to the costs."""
+    """The solution; `excess` is the violation of the optimality conditions, relative to the largest cost."""
 
     beta: Array
     b: float
@@ -42,7 +42,7 @@ def smooth_svm(
     tol: float = 1e-10,
     max_iter: int = 100,
 ) -> SmoothSVM:
-    """Solve the problem.
+    """Train the SVM.
 
     Parameters
     ----------
@@ -55,11 +55,11 @@ def smooth_svm(
     loss : SmoothedHinge
         The loss.
     start : (beta, b) or None
-        Solution of a similar problem.
+        Coefficients and offset of a similar problem, to start from.
     tol : float
         Accepted `excess`.
     max_iter : int
-        Newton steps.
+        Largest number of Newton steps.
     """
     n, largest = len(y), float(costs.max())
     beta, b = (np.zeros(n), best_offset(np.zeros(n), y, costs, loss)) if start is None else start
@@ -68,7 +68,7 @@ def smooth_svm(
         for iteration in range(max_iter + 1):
             value, first, _ = loss.derivatives(y * (scores + b))
             objective = 0.5 * float(beta @ scores) + float(costs @ value)
-            # Where beta differs from what the losses ask for, and how unbalanced those are.
+            # Optimality: beta_i = -C_i y_i l'(y_i f_i), with sum zero.
             wanted = -costs * y * first
             excess = max(float(np.abs(wanted - beta).max()), abs(float(wanted.sum())) / n) / largest
             if excess <= tol or iteration == max_iter:
@@ -82,7 +82,7 @@ def smooth_svm(
 def _newton(
     K: Array, y: Array, costs: Array, loss: SmoothedHinge, beta: Array, b: float, scores: Array
 ) -> tuple[Array, float, Array, bool]:
-    """One Newton step with a line search; whether anything was gained."""
+    """One Newton step with a line search; the last value is False if no step lowers the objective."""
     smoothing = loss.eps
     short = 1.0 - y * (scores + b)
     curved = np.flatnonzero((short > 0.0) & (short <= 2.0 * smoothing))
@@ -92,7 +92,7 @@ def _newton(
         system = CurvedSystem(K[np.ix_(curved, curved)], costs[curved], smoothing)
         target[curved], ahead = system.solve(y[curved] - K[curved] @ target, -float(target.sum()))
     elif abs(float(target.sum())) > 1e-12 * float(costs.sum()):
-        # Nothing bends in b: it goes first, alone, to where the losses balance.
+        # No sample is on the curved piece, so b is not determined with beta: it is optimised first, alone.
         target, ahead = beta, best_offset(scores, y, costs, loss)
     else:
         ahead = best_offset(K @ target, y, costs, loss)
@@ -106,9 +106,9 @@ def _newton(
 
 
 class CurvedSystem:
-    """The points on the curved piece of the loss: what their coefficients are when all else is given.
+    """The linear system for the coefficients x of the samples on the curved piece, all others being fixed.
 
-    (K + 2e / C) x + shift = right, with the sum of x given; K, their own matrix, is overwritten.
+    (K + 2e / C) x + shift = right, with the sum of x given. K, the kernel matrix of these samples, is overwritten.
     """
 
     def __init__(self, K: Array, costs: Array, smoothing: float) -> None:
@@ -120,7 +120,7 @@ class CurvedSystem:
         return np.asarray(sl.cho_solve(self._factor, right, check_finite=False))
 
     def solve(self, right: Array, total: float = 0.0) -> tuple[Array, float]:
-        """x and the shift."""
+        """Return x and the shift; `total` is the sum of x."""
         answer = self._solve(right)
         shift = float((answer.sum() - total) / self._ones.sum())
         return answer - shift * self._ones, shift
@@ -128,10 +128,9 @@ class CurvedSystem:
 
 @dataclass(frozen=True)
 class _Along:
-    """The derivative of losses and a quadratic function along a line: piecewise linear and never decreasing.
+    """The derivative of losses and a quadratic function along a line: piecewise linear and nondecreasing.
 
-    At s, point i falls short of the margin by `short_i - s rate_i`; the quadratic function has the slope
-    `linear + s square`.
+    At s, sample i has 1 - y_i f_i = `short_i - s rate_i`; the quadratic function has the slope `linear + s square`.
     """
 
     short: Array
@@ -148,8 +147,8 @@ class _Along:
     def last_below(self, level: float, begin: float, end: float) -> float:
         """The last s between the two at which the slope is at most `level`.
 
-        Where a point comes onto its curved piece the slope bends up, where it leaves it the slope bends back: sorted,
-        these places give the slope at all of them in one pass.
+        The second derivative jumps where a sample enters or leaves the curved piece. One pass over these values of s,
+        in sorted order, gives the slope at all of them.
         """
         moving = self.rate != 0.0
         rate, short = self.rate[moving], self.short[moving]
@@ -171,7 +170,7 @@ class _Along:
 
 
 def best_offset(scores: Array, y: Array, costs: Array, loss: SmoothedHinge) -> float:
-    """The b with the least sum of losses; the middle where there are many."""
+    """The offset b with the least sum of losses; if an interval has it, its middle."""
     reach = float(np.abs(scores).max(initial=0.0)) + 1.0 + 2.0 * loss.eps
     along, tilt = _Along(1.0 - y * scores, y, costs, loss.eps), 1e-9 * float(costs.sum())
     return 0.5 * (along.last_below(-tilt, -reach, reach) + along.last_below(tilt, -reach, reach))

@@ -1,0 +1,94 @@
+"""What KernelFeatureSelector and KernelFeatureSelectorCV share: checks of samples and starts, and warnings."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from rarefy._warnings import warn_user
+from rarefy.core.feature_weights.starts import kernel_is_identity
+from rarefy.core.linalg.rows import Array
+from rarefy.exceptions import DegenerateDataError, ParameterError, RarefyWarning
+
+
+def validate_samples(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Array, NDArray[Any], Array]:
+    """Samples as a dense array in double precision, labels and weights.
+
+    Double precision, because distances are differences of squares, which lose half of the digits.
+    """
+    X, y = validate_data(estimator, X, y, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_min_samples=2)
+    check_classification_targets(y)
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    X = to_dense(X)
+    with np.errstate(over="ignore"):
+        if not np.isfinite(np.vdot(X, X)):
+            raise DegenerateDataError(
+                f"{type(estimator).__name__} computes squared distances, and those of X are too large for a floating "
+                f"point number: X goes up to {np.abs(X).max():.3g}. Standardise the features."
+            )
+    return X, y, weights
+
+
+def to_dense(X: Any) -> Array:
+    """An array in double precision from validated input."""
+    return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+
+
+def encode_classes(y: NDArray[Any], owner: str) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """The classes in order and the number of each sample's class; at least two classes are needed."""
+    classes, labels = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        found = f"1 class, {classes.tolist()[0]!r}" if len(classes) else "none: all sample weights are zero"
+        raise DegenerateDataError(
+            f"{owner} needs at least two classes with samples of positive weight; y has {found}. Add samples of "
+            "another class."
+        )
+    return classes, labels
+
+
+def check_start(name: str, value: Any, n_features: int, owner: str) -> str | Array:
+    """Check one start: "ones", "scaled" or a weight for each feature, which are returned as an array."""
+    if isinstance(value, str) and value in ("ones", "scaled"):
+        return value
+    try:
+        weights = np.array(value, dtype=np.float64)
+        got = f"an array of shape {weights.shape}"
+    except (TypeError, ValueError):
+        weights, got = np.array([]), repr(value)
+    if weights.shape == (n_features,):
+        if np.all(np.isfinite(weights)) and weights.min() >= 0.0 and weights.any():
+            return weights
+        got = f"{weights}"
+    raise ParameterError(
+        f"{name} of {owner} must be 'ones', 'scaled' or {n_features} finite weights >= 0, one for each feature and not "
+        f"all zero; got {got}."
+    )
+
+
+def warn_not_converged(owner: str, method: str, what: str) -> None:
+    """Warn that searches stopped at their limit; `what` names them."""
+    warn_user(
+        f"{owner} with method={method!r}: {what} before the weights converged. Raise max_iter or tol.",
+        ConvergenceWarning,
+    )
+
+
+def warn_if_degenerate(model: Any, owner: str) -> None:
+    """Warn if a fitted model selected no feature, or if its kernel is so narrow that it overfits."""
+    weights = model.feature_weights_
+    if not model.support_.any():
+        warn_user(
+            f"{owner} selected no feature: the penalty mu={model.mu:.4g} is so large that all weights are zero, or the "
+            "kernel matrix is numerically constant at the start. Lower mu; standardise the features, or use "
+            "init='scaled'.",
+            RarefyWarning,
+        )
+    elif model.kernel == "rbf" and kernel_is_identity(model.support_vectors_, weights[weights > 0.0]):
+        warn_user(
+            f"{owner} overfits: with the learned weights the kernel matrix is numerically the identity. Standardise "
+            "the features, or use init='scaled' or a larger mu.",
+            RarefyWarning,
+        )
