@@ -1,4 +1,4 @@
-"""rarefy keeps few features and says what it kept.
+"""rarefy keeps few features and certifies what they preserve.
 
 Sub-packages and public names are loaded when they are first used, so that `import rarefy` is fast.
 """
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rarefy.config import config_context, get_config, set_config
 
 if TYPE_CHECKING:
-    from rarefy import certificates, datasets, exceptions, kernel, metrics, ranking, selection
+    from rarefy import certificates, config, datasets, exceptions, kernel, metrics, ranking, selection
     from rarefy.certificates import (
         Certificate,
         certify,
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_SUBPACKAGES = ("certificates", "datasets", "exceptions", "kernel", "metrics", "ranking", "selection")
+_SUBPACKAGES = ("certificates", "config", "datasets", "exceptions", "kernel", "metrics", "ranking", "selection")
 _HOME = {
     "Certificate": "certificates",
     "StabilityReport": "selection",
@@ -39,6 +39,7 @@ __all__ = [
     "StabilityReport",
     "certificates",
     "certify",
+    "config",
     "config_context",
     "datasets",
     "exceptions",

@@ -14,6 +14,17 @@ Every error is also one of Python's own, so `except ValueError` keeps working::
         └── FewerFeaturesWarning                fewer features are kept than were asked for
 """
 
+__all__ = [
+    "DegenerateDataError",
+    "FewerFeaturesWarning",
+    "MissingDataError",
+    "MissingExtraError",
+    "ParameterError",
+    "RarefyError",
+    "RarefyWarning",
+    "TruncatedRankWarning",
+]
+
 
 class RarefyError(Exception):
     """Base of all errors raised by rarefy itself."""
