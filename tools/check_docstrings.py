@@ -8,10 +8,12 @@ import inspect
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from numpydoc.docscrape import ClassDoc
 from numpydoc.validate import validate
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -40,6 +42,7 @@ IGNORED_FOR = {
         "RT01": "a property is described as the value that it is",
         "SS05": "a property is described by a noun",
     },
+    "value": {"PR01": "results are described by their attributes, which `undocumented_fields` checks"},
     "exception": {
         "EX01": "an example of an error makes no sense",
         "PR01": "the arguments are those of Python's own exceptions",
@@ -57,7 +60,7 @@ def public_objects(package: str) -> Iterator[tuple[str, str, Any]]:
         elif issubclass(found, Exception):
             yield full, "exception", found
         else:
-            yield full, "class", found
+            yield full, "value" if is_dataclass(found) else "class", found
             yield from ((f"{full}.{member}", kind, value) for member, kind, value in own_members(found))
 
 
@@ -72,10 +75,24 @@ def own_members(cls: type) -> Iterator[tuple[str, str, Any]]:
             yield name, "property" if isinstance(static, property) else "method", member
 
 
-def problems(name: str, kind: str) -> list[str]:
-    """Return what numpydoc finds wrong with a docstring, without the codes that are ignored."""
+def undocumented_fields(cls: type) -> list[str]:
+    """Return the public fields of a dataclass that are neither among its parameters nor among its attributes."""
+    sections = ClassDoc(cls, config={"show_class_members": False})
+    known = {
+        name.strip()
+        for part in ("Parameters", "Attributes")
+        for entry in sections[part]
+        for name in entry.name.split(",")
+    }
+    return [one.name for one in fields(cls) if not one.name.startswith("_") and one.name not in known]
+
+
+def problems(name: str, kind: str, value: Any) -> list[str]:
+    """Return what is wrong with a docstring, without the codes that are ignored."""
     ignored = IGNORED | IGNORED_FOR.get(kind, {})
-    return [f"{code} {text}" for code, text in validate(name)["errors"] if code not in ignored]
+    found = [f"{code} {text}" for code, text in validate(name)["errors"] if code not in ignored]
+    missing = undocumented_fields(value) if kind == "value" else []
+    return found + ([f"fields without a description: {', '.join(missing)}"] if missing else [])
 
 
 def check(packages: list[str]) -> dict[str, list[str]]:
@@ -88,7 +105,7 @@ def check(packages: list[str]) -> dict[str, list[str]]:
                 continue
             seen.add(identity)
             try:
-                wrong = problems(name, kind)
+                wrong = problems(name, kind, value)
             except Exception as error:  # a docstring that numpydoc cannot parse is a problem like any other
                 wrong = [f"cannot be parsed: {error}"]
             if wrong:
