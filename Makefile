@@ -15,11 +15,11 @@ BENCH_STAMP := .venv-bench/.installed
 OLDEST_STAMP := .venv-oldest/.installed
 INSTALL := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help install demo test test-oldest check bench docs dist clean
+.PHONY: help install demo test test-oldest check bench asv docs dist clean
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make install | demo | test | test-oldest | check | bench | docs | dist | clean"
+	@echo "make install | demo | test | test-oldest | check | bench | asv | docs | dist | clean"
 
 install: $(STAMP)
 
@@ -60,6 +60,11 @@ bench: $(BENCH_STAMP)
 	$(BENCH_BIN)/python benchmarks/bench_rank.py
 	$(BENCH_BIN)/python benchmarks/bench_features.py
 
+# Small sizes, once each: what a change did to the times of the working tree.
+asv: $(BENCH_STAMP)
+	$(BENCH_BIN)/asv machine --yes --config benchmarks/asv.conf.json
+	$(BENCH_BIN)/asv run --config benchmarks/asv.conf.json --python=same --quick --show-stderr
+
 $(BENCH_STAMP): pyproject.toml
 	test -x $(BENCH_BIN)/python || $(PYTHON) -m venv .venv-bench
 	$(BENCH_BIN)/python $(INSTALL) -e ".[bench]"
@@ -78,4 +83,4 @@ dist: $(STAMP)
 	$(WHEEL_BIN)/rarefy demo --help
 
 clean:
-	rm -rf .venv .venv-bench .venv-oldest docs/_build build dist .coverage .coverage.* rarefy-demo.html rarefy-results
+	rm -rf .venv .venv-bench .venv-oldest .asv docs/_build build dist .coverage .coverage.* rarefy-demo.html rarefy-results
