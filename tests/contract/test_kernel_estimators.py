@@ -1,4 +1,4 @@
-"""What every public estimator of rarefy.kernel promises, beyond scikit-learn's own checks."""
+"""What every public estimator of rarefy.kernel and rarefy.ranking promises, beyond scikit-learn's own checks."""
 
 import inspect
 import pickle
@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator, estimator_checks_generator
 
 import rarefy.kernel
+import rarefy.ranking
 from rarefy.kernel import (
     KernelFeatureSelector,
     KernelFeatureSelectorCV,
@@ -25,10 +26,11 @@ from rarefy.ranking import OrdinalRankRC, RankRC, RankRCCV
 
 INSTANCES = [
     KernelSubspace(random_state=0),
-    KernelSubspace(3, n_samples=8, kernel="poly", degree=2, sampling="leverage", random_state=0),
-    KernelSubspace(3, n_samples=8, gamma=0.2, sampling="kmeans", random_state=0),
+    KernelSubspace(3, n_landmarks=8, kernel="poly", degree=2, landmarks="leverage", random_state=0),
+    KernelSubspace(3, n_landmarks=8, gamma=0.2, landmarks="kmeans", random_state=0),
+    KernelSubspace(3, n_landmarks=8, gamma="scale", landmarks="cholesky"),
     SubspaceLPSVC(random_state=0),
-    SubspaceLPSVC(0.5, norm="inf", n_components=4, n_samples=9, gamma=0.3, random_state=0),
+    SubspaceLPSVC(0.5, norm="inf", n_components=4, n_landmarks=9, gamma=0.3, random_state=0),
     SubspaceLPSVC(0.5, norm=2, n_components=3, gamma=0.3, class_weight="balanced", random_state=0),
     SubspaceLPSVC(0.5, multi_class="direct", n_components=3, gamma=0.3, random_state=0),
     RankRC(random_state=0),
@@ -41,10 +43,18 @@ INSTANCES = [
     KernelFeatureSelector(2.0, 0.1, method="full", n_starts=2, random_state=0),
     KernelFeatureSelector(2.0, 0.1, method="gmkl", tol=1.0),
     KernelFeatureSelectorCV(Cs=[1.0], mus=[0.01, 0.1], cv=2),
+    KernelFeatureSelectorCV(
+        KernelFeatureSelector(kernel="poly", degree=2, tol=0.1),
+        Cs=[1.0, 4.0],
+        mus=[0.1],
+        inits=("scaled", np.ones(5)),
+        penalties=["weights", "squares"],
+        cv=2,
+    ),
 ]
 SMALL_GRIDS = {
     RankRCCV: RankRCCV([0.01, 1.0]),
-    KernelFeatureSelectorCV: KernelFeatureSelectorCV([1.0], [0.1], cv=2),
+    KernelFeatureSelectorCV: KernelFeatureSelectorCV(Cs=[1.0], mus=[0.1], cv=2),
 }
 FIRST = list({type(e): e for e in reversed(INSTANCES)}.values())
 
@@ -81,7 +91,8 @@ def output(estimator, X):
 def test_every_public_estimator_is_listed_here():
     public = {
         thing
-        for thing in (getattr(rarefy.kernel, n) for n in rarefy.kernel.__all__)
+        for package in (rarefy.kernel, rarefy.ranking)
+        for thing in (getattr(package, n) for n in package.__all__)
         if inspect.isclass(thing) and issubclass(thing, BaseEstimator)
     }
     assert public == {type(e) for e in INSTANCES}

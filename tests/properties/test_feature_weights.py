@@ -6,15 +6,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from oracles.jets import Jet, exp
-from rarefy.core.feature_weights.objectives import (
-    FeatureKernel,
-    Machines,
-    Profile,
-    ReducedPoint,
-    split,
-    weight_step,
-    whole_problem,
-)
+from rarefy.core.feature_weights.classifiers import Classifiers
+from rarefy.core.feature_weights.kernel import FeatureKernel, Profile
+from rarefy.core.feature_weights.objectives import ReducedPoint, split, weight_step, whole_problem
+from rarefy.core.feature_weights.penalties import L1Penalty, SquaredPenalty
+from rarefy.core.losses.hinge import SmoothedHinge
 
 
 def entry(a, b, w, profile):
@@ -37,7 +33,8 @@ def objective(case, B, b, z, nu, margin):
     n, q, index = len(case.X), len(b), case.index
     w = [one**2 for one in z]
     K = [[entry(case.X[i], case.X[j], w, case.profile) for j in index] for i in range(n)]
-    total, margins = case.machines.mu * sum(z if case.machines.power == 1 else w), []
+    penalty = case.classifiers.penalty
+    total, margins = penalty.mu * sum(z if isinstance(penalty, L1Penalty) else w), []
     for c in range(q):
         norm = 1.0
         if margin != "functional":
@@ -45,14 +42,14 @@ def objective(case, B, b, z, nu, margin):
         total = total + 0.5 * nu[c] ** 2 * norm
         for i in range(n):
             score = sum(K[i][j] * B[j][c] for j in range(len(index))) + b[c]
-            t = case.machines.Y[i, c] * (nu[c] * score)
+            t = case.classifiers.Y[i, c] * (nu[c] * score)
             margins.append(t.value if isinstance(t, Jet) else t)
-            total = total + case.machines.costs[i] * hinge(t, case.machines.smoothing)
+            total = total + case.classifiers.costs[i] * hinge(t, case.classifiers.loss.eps)
     return total, np.array(margins)
 
 
 class Case:
-    """A small random problem: points, labels, unequal costs, centres, coefficients and weights."""
+    """A small random problem: samples, labels, unequal costs, centres, coefficients and weights."""
 
     def __init__(self, seed, shape, q, eps):
         rng = np.random.default_rng(seed)
@@ -61,8 +58,8 @@ class Case:
         self.profile = Profile(shape, int(rng.integers(1, 4)), float(rng.uniform(0.2, 1.5)))
         Y = np.where(rng.random((n, q)) < 0.5, 1.0, -1.0)
         Y[0], Y[1] = 1.0, -1.0
-        mu, power = float(rng.uniform(0.0, 0.5)), int(rng.integers(1, 3))
-        self.machines = Machines(Y, rng.uniform(0.3, 3.0, n), mu, eps, power)
+        mu, kind = float(rng.uniform(0.0, 0.5)), (L1Penalty, SquaredPenalty)[int(rng.integers(0, 2))]
+        self.classifiers = Classifiers(Y, rng.uniform(0.3, 3.0, n), kind(mu), SmoothedHinge(eps))
         self.index = np.sort(rng.choice(n, 4, replace=False))
         self.B, self.b = 0.5 * rng.standard_normal((len(self.index), q)), 0.3 * rng.standard_normal(q)
         self.z, self.nu = rng.uniform(0.1, 1.2, d), rng.uniform(0.5, 2.0, q)
@@ -79,7 +76,7 @@ cases = st.builds(
 
 
 def with_all_centres(case):
-    n, q = case.machines.Y.shape
+    n, q = case.classifiers.Y.shape
     case.index, case.B = np.arange(n), 0.3 * case.rng.standard_normal((n, q))
     return case
 
@@ -87,8 +84,8 @@ def with_all_centres(case):
 whole_cases = cases.map(with_all_centres)
 
 
-def away_from_kinks(margins, eps, room=1e-3):
-    """The second derivative of the loss jumps at 1 and at 1 - 2 eps; there none is right."""
+def differentiable(margins, eps, room=1e-3):
+    """Leave out cases near 1 and 1 - 2 eps, where the second derivative of the loss is undefined."""
     assume(min(np.abs(margins - 1.0).min(), np.abs(margins - 1.0 + 2.0 * eps).min()) > room)
 
 
@@ -125,9 +122,9 @@ def test_sums_equal_loops_over_pairs_and_features(case):
     np.testing.assert_allclose(kernel.sums(M), sums, rtol=1e-9, atol=1e-11)
 
 
-def test_distances_survive_a_far_away_origin():
+def test_distances_are_accurate_far_from_the_origin():
     X = np.random.default_rng(0).standard_normal((20, 3))
-    near, far = (FeatureKernel(points, points[:7]).matrix(np.ones(3)) for points in (X, X + 1e6))
+    near, far = (FeatureKernel(samples, samples[:7]).matrix(np.ones(3)) for samples in (X, X + 1e6))
     np.testing.assert_allclose(far, near, rtol=1e-8, atol=1e-9)
 
 
@@ -138,19 +135,19 @@ def test_weight_step_has_the_derivatives_of_the_plain_program(case, margin):
     x = case.z if margin == "fixed" else np.concatenate([case.z, nu])
     jets = Jet.variables(x)
     exact, margins = objective(case, case.B, case.b, jets[:3], jets[3:] or nu, margin)
-    away_from_kinks(margins, case.machines.smoothing)
-    at = weight_step(case.kernel(), case.machines, case.index, case.B, case.b, margin=margin)
+    differentiable(margins, case.classifiers.loss.eps)
+    at = weight_step(case.kernel(), case.classifiers, case.index, case.B, case.b, margin=margin)
     check(at, x, exact, case.rng.standard_normal(len(x)))
 
 
 @settings(max_examples=60)
 @given(whole_cases)
 def test_whole_problem_has_the_derivatives_of_the_plain_program(case):
-    n, q = case.machines.Y.shape
+    n, q = case.classifiers.Y.shape
     x = np.concatenate([case.B.ravel(), case.b, case.z])
     exact, margins = _whole(case, x, n, q)
-    away_from_kinks(margins, case.machines.smoothing)
-    check(whole_problem(case.kernel(), case.machines), x, exact, case.rng.standard_normal(len(x)))
+    differentiable(margins, case.classifiers.loss.eps)
+    check(whole_problem(case.kernel(), case.classifiers), x, exact, case.rng.standard_normal(len(x)))
 
 
 def _whole(case, x, n, q):
@@ -162,25 +159,25 @@ def _whole(case, x, n, q):
 @settings(max_examples=40)
 @given(whole_cases)
 def test_reduced_hessian_is_the_schur_complement_of_the_whole_one(case):
-    n, q = case.machines.Y.shape
+    n, q = case.classifiers.Y.shape
     assume(case.profile.shape == "rbf" or case.profile.degree == 3)  # else K is singular
     kernel = case.kernel()
     assume(np.linalg.cond(kernel.matrix(case.z)) < 1e4)
-    here = ReducedPoint(kernel, case.machines, case.z, None)
+    here = ReducedPoint(kernel, case.classifiers, case.z, None)
     x = np.concatenate([here.B.ravel(), here.b, case.z])
     exact, margins = _whole(case, x, n, q)
-    away_from_kinks(margins, case.machines.smoothing, 1e-2)
-    curved = ((margins < 1.0) & (margins > 1.0 - 2.0 * case.machines.smoothing)).reshape(q, n)
-    assume(curved.any(axis=1).all())  # else the offset of a machine is not determined
+    differentiable(margins, case.classifiers.loss.eps, 1e-2)
+    curved = ((margins < 1.0) & (margins > 1.0 - 2.0 * case.classifiers.loss.eps)).reshape(q, n)
+    assume(curved.any(axis=1).all())  # else the offset of a classifier is not determined
     m = n * q + q
-    np.testing.assert_allclose(exact.gradient[:m], 0.0, atol=1e-8)  # the machines are optimal
+    np.testing.assert_allclose(exact.gradient[:m], 0.0, atol=1e-8)  # the classifiers are optimal
     H, v = exact.hessian, case.rng.standard_normal(3)
     schur = H[m:, m:] - H[m:, :m] @ np.linalg.solve(H[:m, :m], H[:m, m:])
     assert here.value == pytest.approx(exact.value, rel=1e-12)
     np.testing.assert_allclose(here.gradient, exact.gradient[m:], rtol=1e-7, atol=1e-8)
     np.testing.assert_allclose(here.hessian_product(v), schur @ v, rtol=1e-7, atol=1e-7 * np.abs(H[m:, m:]).max())
     h = 1e-6
-    ahead, behind = (ReducedPoint(kernel, case.machines, case.z + s * h * v, None) for s in (1, -1))
+    ahead, behind = (ReducedPoint(kernel, case.classifiers, case.z + s * h * v, None) for s in (1, -1))
     difference = (ahead.gradient - behind.gradient) / (2 * h)
     np.testing.assert_allclose(here.hessian_product(v), difference, rtol=1e-4, atol=1e-5 * np.abs(H).max())
     assert (ahead.value - behind.value) / (2 * h) == pytest.approx(here.gradient @ v, rel=1e-5, abs=1e-6)
@@ -190,14 +187,14 @@ def test_reduced_hessian_is_the_schur_complement_of_the_whole_one(case):
 @given(whole_cases)
 def test_a_warm_start_does_not_change_the_reduced_point(case):
     kernel = case.kernel()
-    cold = ReducedPoint(kernel, case.machines, case.z, None)
-    near = ReducedPoint(kernel, case.machines, case.z + 0.1, None)
-    warm = ReducedPoint(kernel, case.machines, case.z, (near.B, near.b))
+    cold = ReducedPoint(kernel, case.classifiers, case.z, None)
+    near = ReducedPoint(kernel, case.classifiers, case.z + 0.1, None)
+    warm = ReducedPoint(kernel, case.classifiers, case.z, (near.B, near.b))
     assert warm.value == pytest.approx(cold.value, rel=1e-9)
     np.testing.assert_allclose(warm.gradient, cold.gradient, rtol=1e-5, atol=1e-6 * np.abs(cold.gradient).max())
 
 
-def test_split_takes_apart_what_was_put_together():
+def test_split_inverts_concatenation():
     B, b, z = np.arange(6.0).reshape(3, 2), np.array([6.0, 7.0]), np.array([8.0, 9.0, 10.0, 11.0])
     for part, expected in zip(split(np.concatenate([B.ravel(), b, z]), 3, 2), (B, b, z), strict=True):
         np.testing.assert_array_equal(part, expected)

@@ -6,34 +6,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold, KFold
 
 from rarefy.exceptions import DegenerateDataError, ParameterError
-from rarefy.kernel import (
-    KernelFeatureSelector,
-    KernelFeatureSelectorCV,
-    KernelSubspace,
-    SubspaceLPSVC,
-)
 from rarefy.ranking import OrdinalRankRC, RankRC, RankRCCV
 
 
 def some_rare(seed, n=200, rare=30, d=3, shift=1.2):
     y = (np.arange(n) < rare).astype(int)
     return np.random.default_rng(seed).standard_normal((n, d)) + shift * y[:, None], y
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_screening_gives_weights_to_the_features_they_belong_to(seed):
-    X = np.random.default_rng(seed).standard_normal((80, 5))
-    y = X[:, 0] * X[:, 1] + X[:, 4] > 0
-    model = KernelFeatureSelector(4, 0.05, screening=4).fit(X, y)
-    again = KernelFeatureSelector(4, 0.05, init=model.feature_weights_).fit(X, y)
-    assert again.objective_ <= model.objective_ * (1 + 1e-6)  # the objective is that of these weights
-    assert again.objective_ == pytest.approx(model.objective_, rel=0.05)
 
 
 def test_folds_rank_the_class_that_is_asked_for():
@@ -60,9 +43,6 @@ def test_folds_without_a_rare_point_do_not_decide():
     assert model.alpha_ == model.alphas_[np.argmax(model.cv_scores_[:, usable].mean(axis=1))]
     with pytest.raises(DegenerateDataError, match="no fold with points of both classes"):
         RankRCCV(cv=KFold(2)).fit(X, y)
-    weights = (np.arange(100) < 50).astype(float)
-    with pytest.raises(DegenerateDataError, match="no fold"):
-        KernelFeatureSelectorCV([1.0], [0.1], cv=[(np.arange(50), np.arange(50, 100))]).fit(X, X[:, 0] > 0, weights)
 
 
 def test_blocks_minimise_the_same_function():
@@ -114,8 +94,6 @@ def test_empty_documents_are_not_worth_a_kernel_function():
     X[100:160] = 0.0
     y = (np.arange(300) < 10).astype(int)
     assert X[RankRC(kernel="cosine", basis=15).fit(X, y).basis_].any(axis=1).all()
-    space = KernelSubspace(5, n_samples=20, kernel="cosine", sampling="leverage", random_state=0).fit(X)
-    assert (~X[space.sample_indices_].any(axis=1)).sum() <= 1
 
 
 def test_there_is_a_bound_only_at_the_minimum():
@@ -126,14 +104,6 @@ def test_there_is_a_bound_only_at_the_minimum():
         assert RankRC(1e-6, max_iter=1).fit(X, y).bound_ is None
 
 
-def test_large_kernel_values_are_no_reason_to_give_up():
-    X, y = load_wine(return_X_y=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model = KernelFeatureSelector(kernel="poly", degree=3, max_iter=3).fit(X, y)
-    assert np.isfinite(model.feature_weights_).all()
-
-
 def test_what_is_wrong_is_said():
     X, y = some_rare(0, n=60, rare=20)
     with pytest.raises(ParameterError, match=r"kernel of RankRC gives values that are not finite"):
@@ -142,8 +112,6 @@ def test_what_is_wrong_is_said():
         RankRC(kernel="precomputed", landmarks="kmeans", basis=40).fit(X @ X.T, y)
     with pytest.raises(DegenerateDataError, match="two levels"):
         OrdinalRankRC().fit(X, y).score(X[:5], y[:5])
-    with pytest.raises(ParameterError, match=r"sampling of KernelSubspace .*got 5"):
-        KernelSubspace(sampling=5).fit(X)
     with pytest.raises(ParameterError, match=r"basis of RankRC must be"):
         RankRC(basis=np.ones(60, dtype=bool)).fit(X, y)
     with pytest.warns(UserWarning, match="the same score"):
@@ -162,18 +130,16 @@ def test_points_without_weight_do_not_count():
     levels = rng.integers(0, 4, 80)
     inner = ((levels == 1) | (levels == 2)).astype(float)
     assert set(OrdinalRankRC(0.01).fit(X, levels, inner).predict(X)) <= {1, 2}
-    assert KernelSubspace(2, sampling=[0, 2]).fit(X[:4], sample_weight=[1, 1, 0, 0]).n_components_ == 2
 
 
 def test_names_of_columns_belong_to_the_last_fit():
     X, y = some_rare(0, n=90, rare=30)
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
-    for model in (RankRCCV(alphas=[0.1], cv=3), KernelFeatureSelectorCV([1.0], [0.1], cv=3, init="ones")):
+    for model in (RankRCCV(alphas=[0.1], cv=3),):
         assert list(model.fit(frame, y).feature_names_in_) == ["a", "b", "c"]
         model.fit(X, y)
         assert not hasattr(model, "feature_names_in_")
         model.predict(X)
-    SubspaceLPSVC(n_components=5).alpha_path(frame, y, [0.1, 1.0]).predict(frame)  # warnings are errors here
 
 
 def test_area_of_a_reversed_class_is_the_same():
@@ -182,7 +148,7 @@ def test_area_of_a_reversed_class_is_the_same():
     assert roc_auc_score(1 - y, model.decision_function(X)) > 0.8
 
 
-@pytest.mark.parametrize("model", [RankRCCV([0.1, 1.0]), KernelFeatureSelectorCV([1.0], [0.1, 1.0], init="ones")])
+@pytest.mark.parametrize("model", [RankRCCV([0.1, 1.0])])
 def test_groups_stay_together(model):
     X, y = some_rare(0, n=60)
     groups = np.arange(60) % 7

@@ -8,7 +8,7 @@ from rarefy.core.solvers.trust_region import trust_region
 
 
 def function(value, gradient, hessian, seen=None):
-    """A function for `trust_region` from plain ones; `seen` collects the places it was asked at."""
+    """A function for `trust_region` from plain ones; `seen` collects where it was evaluated."""
 
     class Here:
         def __init__(self, x):
@@ -33,7 +33,7 @@ def test_non_negative_least_squares(seed):
     seen = []
     at = quadratic(M.T @ M, M.T @ r, seen)
     found = trust_region(at, np.ones(8), lower=np.zeros(8), radius=1.0, tol=1e-13, max_iter=300)
-    assert np.min(seen) > 0.0, "no place is on the bound or beyond it"
+    assert np.min(seen) > 0.0, "no iterate is on the bound or beyond it"
     expected = nnls(M, r)[0]
     assert found.status == "optimal"
     np.testing.assert_allclose(found.x, expected, atol=1e-4)
@@ -63,7 +63,7 @@ def test_convex_quadratics_with_bounds_on_some_variables(seed):
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_places_stay_strictly_within_bounds_without_convexity(seed):
+def test_iterates_stay_strictly_within_bounds_without_convexity(seed):
     rng = np.random.default_rng(seed)
     n = 6
     M = rng.standard_normal((n, n))
@@ -83,7 +83,7 @@ def test_places_stay_strictly_within_bounds_without_convexity(seed):
     H = (A + 3 * np.diag(found.x**2))[np.ix_(inside, inside)]
     assert not inside.any() or np.linalg.eigvalsh(H)[0] > -1e-3
     values = [value(x) for x in seen]
-    assert found.value == min(values), "the best place is the one returned"
+    assert found.value == min(values), "the best iterate is the one returned"
 
 
 def saddle(x):
@@ -105,8 +105,8 @@ def saddle_hessian(x):
 
 
 @pytest.mark.parametrize("lower", [None, np.full(3, -10.0), np.array([0.0, -np.inf, 0.0])])
-def test_a_saddle_is_left(lower):
-    """The thesis's example of where taking turns stays: (1, 1, 1) is stationary, and best in either group alone."""
+def test_saddle_points_are_left(lower):
+    """The thesis's example where alternating stops: (1, 1, 1) is stationary, and a minimum in either group alone."""
     centre = np.ones(3)
     np.testing.assert_allclose(saddle_gradient(centre), 0.0)
     assert np.linalg.eigvalsh(saddle_hessian(centre))[0] < 0.0 < np.linalg.eigvalsh(saddle_hessian(centre)[:2, :2])[0]
@@ -118,14 +118,14 @@ def test_a_saddle_is_left(lower):
     assert np.abs(saddle_gradient(found.x)[found.x > 1e-3]).max() < 1e-4
 
 
-def test_where_the_model_falls_for_ever_a_step_goes_to_the_border():
+def test_along_negative_curvature_a_step_goes_to_the_border():
     seen = []
     at = function(lambda x: -0.5 * x @ x, lambda x: -x, lambda x: -np.eye(2), seen)
     trust_region(at, np.array([1e-3, 0.0]), radius=0.7, max_iter=1)
     assert np.linalg.norm(seen[1] - seen[0]) == pytest.approx(0.7)
 
 
-def test_what_is_not_finished_is_said():
+def test_the_iteration_limit_is_reported():
     rng = np.random.default_rng(0)
     M = rng.standard_normal((8, 8))
     at = quadratic(M @ M.T + 0.01 * np.eye(8), rng.standard_normal(8))
@@ -136,7 +136,7 @@ def test_what_is_not_finished_is_said():
         lower=np.zeros(8),
         radius=1e-3,
         max_iter=3,
-        callback=lambda iteration, value, promised: calls.append((iteration, value, promised)),
+        callback=lambda iteration, value, predicted: calls.append((iteration, value, predicted)),
     )
     assert found.status == "iteration limit"
     assert found.n_iter == 3
@@ -144,6 +144,6 @@ def test_what_is_not_finished_is_said():
     assert calls[0][1] > calls[1][1] > calls[2][1]
 
 
-def test_a_function_that_does_not_keep_its_promise_stalls():
+def test_wrong_derivatives_end_in_a_stall():
     at = function(lambda x: float(np.abs(x).sum()), lambda x: -1e10 * np.ones(2), lambda x: np.eye(2))
     assert trust_region(at, np.zeros(2), radius=1.0).status == "stalled"
