@@ -1,13 +1,15 @@
 """The selectors that the papers compare, by the names that the tables use."""
 
 import warnings
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import RFE
 from sklearn.svm import LinearSVC
 
-from rarefy.exceptions import TruncatedRankWarning
+from rarefy.exceptions import FewerFeaturesWarning, TruncatedRankWarning
 from rarefy.selection import (
     BSSSelector,
     InformationGainSelector,
@@ -18,8 +20,8 @@ from rarefy.selection import (
 )
 
 
-def make_selector(method, r, seed, *, C=1.0, **options):
-    """The selector called `method`, keeping r features; the 1-norm SVM keeps as many as it likes."""
+def make_selector(method: str, r: int, seed: int, *, C: float = 1.0, **options: Any) -> Any:
+    """Return the selector called `method`, with r features; the 1-norm SVM determines its number itself."""
     if method == "bss":
         return BSSSelector(r, random_state=seed, **options)
     if method.endswith(", 95 %"):  # only the dimensions that hold 95 % of the squared norm
@@ -42,9 +44,13 @@ def make_selector(method, r, seed, *, C=1.0, **options):
 
 
 @contextmanager
-def expected_warnings():
-    """Silence what the papers' settings bring about on purpose: fewer features than dimensions, few iterations."""
+def expected_warnings() -> Iterator[None]:
+    """Silence warnings that the papers' settings cause on purpose.
+
+    They select fewer features than there are dimensions, or columns several times, and stop after few iterations.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TruncatedRankWarning)
+        warnings.simplefilter("ignore", FewerFeaturesWarning)
         warnings.simplefilter("ignore", ConvergenceWarning)
         yield

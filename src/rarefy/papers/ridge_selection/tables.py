@@ -1,13 +1,17 @@
 """Cells of the ridge paper's tables and figures."""
 
 import time
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.linear_model import RidgeClassifier
 
-from rarefy.core.certificates.ridge import ridge_risk
+from rarefy.certificates import ridge_risk
 from rarefy.datasets import make_relevant
+from rarefy.papers.claims import Metrics
 from rarefy.papers.methods import expected_warnings, make_selector
 from rarefy.papers.text import documents, folds, most_frequent
 
@@ -15,11 +19,13 @@ _NO_PENALTY = 1e-10
 """lambda = 0 of the tables: the least-norm solution, up to rounding."""
 
 
-def synthetic(data, *, method, r, k, dataset, repeats, n_splits):
+def synthetic(data: Any, *, method: str, r: int, k: int, dataset: int, repeats: int, n_splits: int) -> Metrics:
     """Tables 1 and 2: unsupervised selection on generated data for regularised least squares."""
     X, y = make_relevant(30, 1000, k, random_state=dataset)
     lambdas = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9)
-    counts, errors, seconds = np.zeros(1000), [], []
+    counts = np.zeros(1000)
+    errors: list[float] = []
+    seconds: list[float] = []
     with expected_warnings():
         for fold, (train, test) in enumerate(folds(X, y, repeats, n_splits, seed=dataset)):
             start = time.perf_counter()
@@ -36,8 +42,11 @@ def synthetic(data, *, method, r, k, dataset, repeats, n_splits):
     }
 
 
-def _rlsc_errors(selector, X, y, train, test, lambdas):
-    # a few hundred kept columns are cheaper as a dense array than what iterates over sparse ones
+def _rlsc_errors(
+    selector: Any, X: Any, y: NDArray[Any], train: NDArray[np.intp], test: NDArray[np.intp], lambdas: Sequence[float]
+) -> list[float]:
+    """Errors of regularised least squares on the selected columns, one for each lambda."""
+    # For a few hundred columns a direct solution of dense data is faster than an iterative one of sparse data.
     XR, XR_test = (XR.toarray() if issparse(XR) else XR for XR in map(selector.transform, (X[train], X[test])))
     errors = []
     for lam in lambdas:
@@ -46,20 +55,20 @@ def _rlsc_errors(selector, X, y, train, test, lambdas):
     return errors
 
 
-def text(data, *, method, r, collection, repeats, n_splits):
+def text(data: Any, *, method: str, r: int, collection: str, repeats: int, n_splits: int) -> Metrics:
     """Table 3, 5, 6 and the times of Table 2: regularised least squares on small collections of documents."""
     X, y, words = documents(collection, data)
     lambdas = (0.1, 0.3, 0.5, 0.7)
-    counts, errors, seconds = np.zeros(X.shape[1]), [], []
+    counts, folded, seconds = np.zeros(X.shape[1]), [], []
     with expected_warnings():
         for fold, (train, test) in enumerate(folds(X, y, repeats, n_splits)):
             start = time.perf_counter()
             selector = make_selector(method, r, fold).fit(X[train], y[train])
             seconds.append(time.perf_counter() - start)
-            errors.append(_rlsc_errors(selector, X, y, train, test, lambdas))
+            folded.append(_rlsc_errors(selector, X, y, train, test, lambdas))
             counts += selector.get_support()
     n = repeats * n_splits
-    errors = 100.0 * np.array(errors)
+    errors = 100.0 * np.array(folded)
     always = np.flatnonzero(counts == n)
     return {
         **{f"error at {lam}": float(value) for lam, value in zip(lambdas, errors.mean(axis=0), strict=True)},
@@ -72,8 +81,10 @@ def text(data, *, method, r, collection, repeats, n_splits):
     }
 
 
-def risk(data, *, method, factor, collection, dataset, lam):
-    """Figures 3 and 4: fixed-design risk for all lambda with r = factor times n features, also relative to all."""
+def risk(
+    data: Any, *, method: str, factor: float, collection: str, dataset: int, lam: Sequence[float]
+) -> list[Metrics]:
+    """Figures 3 and 4: fixed-design risk for all lambda with r = factor * n features, also relative to all of them."""
     rng = np.random.default_rng(dataset)
     if collection == "synthetic":
         X, _ = make_relevant(30, 1000, 90, random_state=dataset)

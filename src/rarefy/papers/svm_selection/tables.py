@@ -1,19 +1,22 @@
 """Cells of the SVM paper's tables and figures."""
 
 import time
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC, LinearSVC
 
 from rarefy.datasets import load, make_relevant
+from rarefy.papers.claims import Metrics
 from rarefy.papers.methods import expected_warnings, make_selector
 from rarefy.papers.text import documents, folds, most_frequent
 from rarefy.selection import SupportVectorSelector
 
 
-def synthetic(data, *, method, r, k, dataset, repeats, n_splits):
+def synthetic(data: Any, *, method: str, r: int, k: int, dataset: int, repeats: int, n_splits: int) -> Metrics:
     """Table 1: supervised selection on generated data; which features are selected most often, and the error."""
     X, y = make_relevant(200, 1000, k, random_state=dataset)
     counts, errors, sizes = np.zeros(1000), [], []
@@ -33,13 +36,16 @@ def synthetic(data, *, method, r, k, dataset, repeats, n_splits):
     }
 
 
-def text(data, *, method, r, collection, supervised, repeats, n_splits):
+def text(data: Any, *, method: str, r: int, collection: str, supervised: bool, repeats: int, n_splits: int) -> Metrics:
     """Figures 1 to 3 and Table 3: error on small collections of documents, and the words always selected."""
     X, y, words = documents(collection, data)
     counts, errors, sizes = np.zeros(X.shape[1]), [], []
     with expected_warnings():
         for fold, (train, test) in enumerate(folds(X, y, repeats, n_splits)):
-            errors.append(_text_error(method, r, supervised, fold, X, y, train, test, counts, sizes))
+            error, support = _error_and_support(method, r, supervised, fold, X, y, train, test)
+            errors.append(error)
+            counts += support
+            sizes.append(support.sum())
     n = repeats * n_splits
     always = np.flatnonzero(counts == n) if method != "all" else np.array([], dtype=int)
     return {
@@ -52,25 +58,31 @@ def text(data, *, method, r, collection, supervised, repeats, n_splits):
     }
 
 
-def _text_error(method, r, supervised, fold, X, y, train, test, counts, sizes):
+def _error_and_support(
+    method: str,
+    r: int,
+    supervised: bool,
+    fold: int,
+    X: Any,
+    y: NDArray[Any],
+    train: NDArray[np.intp],
+    test: NDArray[np.intp],
+) -> tuple[float, NDArray[np.bool_]]:
+    """Test error in one fold, and the mask of the selected words."""
     svm = SVC(kernel="linear", C=1.0)
     if method == "all":
-        sizes.append(X.shape[1])
-        return 1.0 - svm.fit(X[train], y[train]).score(X[test], y[test])
+        error = 1.0 - svm.fit(X[train], y[train]).score(X[test], y[test])
+        return error, np.ones(X.shape[1], dtype=bool)
     selector = make_selector(method, r, fold)
     if supervised:
         model = SupportVectorSelector(selector, svm).fit(X[train], y[train])
-        error, support = 1.0 - model.score(X[test], y[test]), model.get_support()
-    else:
-        selector.fit(X[train], y[train])
-        svm.fit(selector.transform(X[train]), y[train])
-        error, support = 1.0 - svm.score(selector.transform(X[test]), y[test]), selector.get_support()
-    counts += support
-    sizes.append(support.sum())
-    return error
+        return 1.0 - model.score(X[test], y[test]), model.get_support()
+    selector.fit(X[train], y[train])
+    svm.fit(selector.transform(X[train]), y[train])
+    return 1.0 - svm.score(selector.transform(X[test]), y[test]), selector.get_support()
 
 
-def rcv1(data, *, method, r, split):
+def rcv1(data: Any, *, method: str, r: int, split: int) -> Metrics:
     """Table 4: approximate BSS on RCV1; liblinear with squared hinge loss in the dual, C = 10."""
     found = load("rcv1_ccat", data)
     y = np.where(found.target == 1, 1.0, -1.0)
