@@ -1,1 +1,1 @@
-"""Feature selection inside a kernel support vector machine [Tayal2014], chapter 7."""
+"""Feature selection inside a kernel SVM [Tayal2014], chapter 7."""

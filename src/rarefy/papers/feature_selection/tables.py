@@ -1,10 +1,13 @@
-"""Cells of the tables and figures about feature selection inside a kernel support vector machine."""
+"""Cells of the tables and figures about feature selection inside a kernel SVM."""
 
 import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import mutual_info_classif
 from sklearn.metrics.pairwise import rbf_kernel
@@ -12,19 +15,21 @@ from sklearn.model_selection import GridSearchCV, PredefinedSplit, StratifiedKFo
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from rarefy.core.feature_weights.objectives import Machines
-from rarefy.core.feature_weights.search import Problem
+from rarefy.core.feature_weights.classifiers import Classifiers
+from rarefy.core.feature_weights.penalties import L1Penalty
+from rarefy.core.feature_weights.problem import Problem
 from rarefy.datasets import load, make_ndcc
 from rarefy.kernel import KernelFeatureSelector, KernelFeatureSelectorCV
+from rarefy.papers.claims import Metrics
 from rarefy.selection import ReliefSelector
 
 _INFORMATIVE = 20
 _SADDLE = -1e-3
-"""Curvatures above this one are rounding: those of saddle points are larger by orders of magnitude."""
+"""Negative curvatures closer to zero are rounding errors: those of saddle points are larger by orders of magnitude."""
 _COMMON = (4.0, 2.0**-7)
 """C and mu at which objectives are compared."""
 
-_OPTIONS = {
+_OPTIONS: dict[str, dict[str, Any]] = {
     "GMKL": {"method": "gmkl"},
     "GMKL, scaled start": {"method": "gmkl", "init": "scaled"},
     "FULL": {"method": "full", "polish": False},
@@ -43,18 +48,18 @@ _OPTIONS = {
 
 @dataclass(frozen=True)
 class _Search:
-    """What is tried: for the selectors, and for a support vector machine in all or the selected features."""
+    """Parameters to try: for the selectors, and for an SVM on all or the selected features."""
 
     Cs: tuple[float, ...]
     mus: tuple[float, ...]
     set_Cs: tuple[float, ...]
-    """On sets from files, whose classes overlap, losses weigh less and features cost more."""
+    """For sets from files: their classes overlap, so C is smaller and mu larger."""
     set_mus: tuple[float, ...]
     folds: int
-    svm: dict
+    svm: dict[str, Any]
 
-    def cells(self, starts):
-        """Pairs of C and mu; with many starts, which cost as many times more, only the common mu."""
+    def pairs(self, starts: int) -> list[tuple[float, float]]:
+        """Pairs of C and mu; with many starts, which take as many times longer, only the common mu."""
         return [(C, mu) for C in self.Cs for mu in (self.mus if starts == 1 else _COMMON[1:])]
 
 
@@ -87,44 +92,44 @@ _SEARCHES = {
 }
 
 
-def probes(data, *, method, n_noise, geometry, search):
+def probes(data: Any, *, method: str, n_noise: int, geometry: int, search: str) -> Metrics:
     """Table 7.1: where a search ends as columns of noise are added."""
-    points = _clusters(3.0, geometry, n_noise)
-    model = min(_candidates(points, method, search), key=_merit(points))
-    found = _selected(points, model.support_)
+    samples = _clusters(3.0, geometry, n_noise)
+    model = min(_candidates(samples, method, search), key=_merit(samples))
+    found = _selected(model.support_)
     return found | {
-        "error": _error(model, points.X[points.test], points.y[points.test]),
+        "error": _error(model, samples.X[samples.test], samples.y[samples.test]),
         "curvature": float(model.curvature_),
         "saddle": float(model.curvature_ < _SADDLE),
         "all right": float(found["right"] == _INFORMATIVE and found["wrong"] == 0),
     }
 
 
-def clusters(data, *, method, concentration, geometry, search):
-    """Table 7.2: objective, error and features, and the error of a machine that is given only these features."""
-    points = _clusters(concentration, geometry, 100)
-    everything = np.ones(points.X.shape[1], dtype=bool)
+def clusters(data: Any, *, method: str, concentration: float, geometry: int, search: str) -> Metrics:
+    """Table 7.2: objective, error and features, and the error of an SVM trained on these features only."""
+    samples = _clusters(concentration, geometry, 100)
+    everything = np.ones(samples.X.shape[1], dtype=bool)
     if method.startswith("SVM"):
         support = np.arange(len(everything)) < _INFORMATIVE if method == "SVM, informative" else everything
-        machine, error = _refit(points, support, search)
-        weights = np.sqrt(machine.gamma) * support
-        return _selected(points, support) | {"error": error, "refit": error, "objective": _objective(points, weights)}
-    models = _candidates(points, method, search)
-    model = min(models, key=_merit(points))
+        svm, error = _refit(samples, support, search)
+        weights = np.sqrt(svm.gamma) * support
+        return _selected(support) | {"error": error, "refit": error, "objective": _objective(samples, weights)}
+    models = _candidates(samples, method, search)
+    model = min(models, key=_merit(samples))
     if method == "GMKL":  # its own objective has squared weights
-        objective = _objective(points, model.feature_weights_)
+        objective = _objective(samples, model.feature_weights_)
     else:
         objective = next(float(one.objective_) for one in models if (one.C, one.mu) == _COMMON)
-    return _selected(points, model.support_) | {
-        "error": _error(model, points.X[points.test], points.y[points.test]),
-        "refit": _refit(points, model.support_, search)[1],
+    return _selected(model.support_) | {
+        "error": _error(model, samples.X[samples.test], samples.y[samples.test]),
+        "refit": _refit(samples, model.support_, search)[1],
         "objective": objective,
         "C": model.C,
         "mu": model.mu,
     }
 
 
-def sets(data, *, collection, method, split, search):
+def sets(data: Any, *, collection: str, method: str, split: int, search: str) -> Metrics:
     """Table 7.4: error and number of features, C and mu chosen by cross-validation."""
     X, y, X_test, y_test, folds = _split(data, collection, split, _SEARCHES[search].folds)
     if method == "SVM":
@@ -140,109 +145,121 @@ def sets(data, *, collection, method, split, search):
     }
 
 
-def rankings(data, *, collection, ranking, split, search, k):
-    """Figures 7.4 to 7.13: the error of a support vector machine in the first k features of a ranking."""
+def rankings(data: Any, *, collection: str, ranking: str, split: int, search: str, k: Sequence[int]) -> list[Metrics]:
+    """Figures 7.4 to 7.13: the error of an SVM on the first k features of a ranking."""
     X, y, X_test, y_test, folds = _split(data, collection, split, _SEARCHES[search].folds)
     order = _ranked(X, y, ranking, search, folds)
     tops = [order[: min(count, len(order))] for count in k]
     return [{"error": _plain(X[:, top], y, X_test[:, top], y_test, search, folds)} for top in tops]
 
 
-def pixels(data, *, pair, method, split, search):
-    """Table 7.3's kind: which pixels tell two digits apart."""
+def pixels(data: Any, *, pair: str, method: str, split: int, search: str) -> Metrics:
+    """In place of Table 7.3: which pixels separate two digits."""
     X, y, X_test, y_test = _digits(data, pair, split)
     folds = StratifiedKFold(_SEARCHES[search].folds, shuffle=True, random_state=split)
     if method == "SVM":
         return {"error": _plain(X, y, X_test, y_test, search, folds), "pixels": float(X.shape[1])}
     model = _chosen(X, y, method, search, folds)
-    found = {"error": _error(model, X_test, y_test), "pixels": float(model.support_.sum())}
-    if split == 0:  # one is drawn
+    found: Metrics = {"error": _error(model, X_test, y_test), "pixels": float(model.support_.sum())}
+    if split == 0:  # drawn on the page
         means = {f"mean {digit}": np.round(X[y == digit].mean(axis=0), 3).tolist() for digit in np.unique(y)}
         found |= {"mean images": means, "pixel weights": np.round(model.feature_weights_, 4).tolist()}
     return found
 
 
 @dataclass(frozen=True)
-class _Points:
-    X: np.ndarray
-    y: np.ndarray
-    learn = slice(0, 200)
-    choose = slice(200, 400)
+class _Samples:
+    """Samples for training, for the choice of parameters and for testing, in this order."""
+
+    X: NDArray[np.float64]
+    y: NDArray[np.float64]
+    train = slice(0, 200)
+    check = slice(200, 400)
     test = slice(400, None)
 
 
 @lru_cache(maxsize=2)
-def _clusters(concentration, geometry, n_noise):
-    """200 points to learn from, 200 to choose with, 1000 to test, standardised by the first."""
+def _clusters(concentration: float, geometry: int, n_noise: int) -> _Samples:
+    """Clusters on cubes, standardised by the training samples."""
     X, y = make_ndcc(1400, n_noise=n_noise, concentration=concentration, random_state=geometry)
-    return _Points(StandardScaler().fit(X[_Points.learn]).transform(X), y)
+    return _Samples(StandardScaler().fit(X[_Samples.train]).transform(X), y)
 
 
-def _candidates(points, method, search):
-    """The method at all pairs of C and mu."""
+def _candidates(samples: _Samples, method: str, search: str) -> list[KernelFeatureSelector]:
+    """The method fitted with all pairs of C and mu."""
     options = dict(_OPTIONS[method])
     if method == "AO-II, true start":
-        options["init"] = (np.arange(points.X.shape[1]) < _INFORMATIVE).astype(float)
-    grid = _SEARCHES[search].cells(options.get("n_starts", 1))
-    X, y = points.X[points.learn], points.y[points.learn]
+        options["init"] = (np.arange(samples.X.shape[1]) < _INFORMATIVE).astype(float)
+    grid = _SEARCHES[search].pairs(options.get("n_starts", 1))
+    X, y = samples.X[samples.train], samples.y[samples.train]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return [KernelFeatureSelector(C, mu, **options).fit(X, y) for C, mu in grid]
 
 
-def _merit(points):
-    """Errors on the points to choose with; of equals, the fewest features."""
-    X, y = points.X[points.choose], points.y[points.choose]
+def _merit(samples: _Samples) -> Callable[[Any], tuple[float, int]]:
+    """The error on the samples for choosing; of equal ones, the number of features decides."""
+    X, y = samples.X[samples.check], samples.y[samples.check]
     return lambda model: (_error(model, X, y), int(model.support_.sum()))
 
 
-def _selected(points, support):
+def _selected(support: NDArray[np.bool_]) -> Metrics:
+    """How many informative columns and columns of noise are selected."""
     return {"right": float(support[:_INFORMATIVE].sum()), "wrong": float(support[_INFORMATIVE:].sum())}
 
 
-def _refit(points, support, search):
-    """A support vector machine in these features, its parameters chosen on the points for that, and its test error."""
-    X, y = points.X[:, support] if support.any() else np.zeros((len(points.y), 1)), points.y
-    upto = points.choose.stop
-    fold = PredefinedSplit(np.where(np.arange(upto) < points.learn.stop, -1, 0))
+def _refit(samples: _Samples, support: NDArray[np.bool_], search: str) -> tuple[SVC, float]:
+    """An SVM on these features, with parameters chosen on the samples for that, and its test error."""
+    X, y = samples.X[:, support] if support.any() else np.zeros((len(samples.y), 1)), samples.y
+    upto = samples.check.stop
+    fold = PredefinedSplit(np.where(np.arange(upto) < samples.train.stop, -1, 0))
     chosen = GridSearchCV(SVC(), _SEARCHES[search].svm, cv=fold, refit=False).fit(X[:upto], y[:upto])
-    machine = SVC(**chosen.best_params_).fit(X[points.learn], y[points.learn])
-    return machine, _error(machine, X[points.test], y[points.test])
+    svm = SVC(**chosen.best_params_).fit(X[samples.train], y[samples.train])
+    return svm, _error(svm, X[samples.test], y[samples.test])
 
 
-def _objective(points, weights):
-    """What these weights are worth at the common C and mu."""
-    y = points.y[points.learn]
+def _objective(samples: _Samples, weights: NDArray[np.float64]) -> float:
+    """The objective of these weights at the common C and mu."""
+    y = samples.y[samples.train]
     C, mu = _COMMON
-    machines = Machines(y[:, None], np.full(len(y), C), mu, 0.5)
-    return float(Problem(points.X[points.learn], machines).solve_machines(weights)[2])
+    classifiers = Classifiers(y[:, None], np.full(len(y), C), L1Penalty(mu))
+    return float(Problem(samples.X[samples.train], classifiers).solve_classifiers(weights)[2])
 
 
-def _error(model, X, y):
+def _error(model: Any, X: Any, y: NDArray[Any]) -> float:
+    """Error in %."""
     return 100.0 * float(np.mean(model.predict(X) != y))
 
 
-def _plain(X, y, X_test, y_test, search, folds):
-    """The error of a support vector machine in these features, its parameters by cross-validation."""
+def _plain(X: Any, y: NDArray[Any], X_test: Any, y_test: NDArray[Any], search: str, folds: Any) -> float:
+    """The error of an SVM on these features, with parameters by cross-validation."""
     if not X.shape[1]:  # nothing was selected
         X, X_test = np.zeros((len(X), 1)), np.zeros((len(X_test), 1))
     return _error(GridSearchCV(SVC(), _SEARCHES[search].svm, cv=folds).fit(X, y), X_test, y_test)
 
 
-def _chosen(X, y, method, search, folds):
+def _chosen(X: Any, y: NDArray[Any], method: str, search: str, folds: Any) -> KernelFeatureSelectorCV:
     """The method with C and mu by cross-validation."""
-    tried = _SEARCHES[search]
+    tried, options = _SEARCHES[search], dict(_OPTIONS[method])
+    init, penalty = options.pop("init", "ones"), options.pop("penalty", "weights")
+    model = KernelFeatureSelectorCV(
+        KernelFeatureSelector(**options),
+        Cs=tried.set_Cs,
+        mus=tried.set_mus,
+        inits=("ones", "scaled") if init == "both" else (init,),
+        penalties=(penalty,),
+        cv=folds,
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        options = {"init": "ones", "penalty": "weights"} | _OPTIONS[method]
-        return KernelFeatureSelectorCV(tried.set_Cs, tried.set_mus, cv=folds, **options).fit(X, y)
+        return model.fit(X, y)
 
 
-def _split(data, collection, split, n_folds):
-    """Standardised points to learn from and to test with, and the folds to choose parameters in."""
+def _split(data: Any, collection: str, split: int, n_folds: int) -> tuple[Any, ...]:
+    """Standardised training and test samples, and the folds for the choice of parameters."""
     X, y, X_test, y_test = _parts(data, collection, split)
     scaler = StandardScaler().fit(X)
-    if collection in ("madelon", "ndcc"):  # one part of the points is for choosing
+    if collection in ("madelon", "ndcc"):  # one part of the training samples is for choosing
         n = len(y) // 2 if collection == "ndcc" else len(y) * 2 // 3
         folds = PredefinedSplit(np.where(np.arange(len(y)) < n, -1, 0))
     else:
@@ -250,7 +267,7 @@ def _split(data, collection, split, n_folds):
     return scaler.transform(X), y, scaler.transform(X_test), y_test, folds
 
 
-def _parts(data, collection, split):
+def _parts(data: Any, collection: str, split: int) -> tuple[Any, ...]:
     if collection == "ndcc":
         X, y = make_ndcc(1400, random_state=split)
         return X[:400], y[:400], X[400:], y[400:]
@@ -263,8 +280,8 @@ def _parts(data, collection, split):
     return X, y, X_test, y_test
 
 
-def _digits(data, pair, split):
-    """500 images to learn from and all of the test set, two digits, every four pixels averaged."""
+def _digits(data: Any, pair: str, split: int) -> tuple[Any, ...]:
+    """Images of two digits, 500 for training and all of the test set, every four pixels averaged."""
     found = load("mnist", data)
     digits = [int(digit) for digit in pair.split(" or ")]
     parts = []
@@ -278,7 +295,7 @@ def _digits(data, pair, split):
     return X[rows] / scale, y[rows], X_test / scale, y_test
 
 
-def _ranked(X, y, ranking, search, folds):
+def _ranked(X: Any, y: NDArray[Any], ranking: str, search: str, folds: Any) -> NDArray[np.intp]:
     """Features, the best first."""
     if ranking == "MI":
         scores = mutual_info_classif(X, y, random_state=0)
@@ -291,21 +308,21 @@ def _ranked(X, y, ranking, search, folds):
     return np.argsort(-scores, kind="stable")
 
 
-def _eliminated(X, y, search, folds):
-    """Features from the last to be removed to the first.
+def _eliminated(X: Any, y: NDArray[Any], search: str, folds: Any) -> NDArray[np.intp]:
+    """Features from the last that is eliminated to the first.
 
-    The one goes without which the inverse squared margin, of the machine as it is, changes least; of more than 64
-    features a tenth goes at a time.
+    Each time the feature is eliminated without which the inverse squared margin, with the coefficients as they are,
+    changes least; of more than 64 features a tenth at a time.
     """
     best = GridSearchCV(SVC(), _SEARCHES[search].svm, cv=folds, refit=False).fit(X, y).best_params_
-    left, gone = np.arange(X.shape[1]), []
+    left, eliminated = np.arange(X.shape[1]), []
     while len(left):
-        machine = SVC(**best).fit(X[:, left], y)
-        vectors, coefficients = machine.support_vectors_, machine.dual_coef_[0]
+        svm = SVC(**best).fit(X[:, left], y)
+        vectors, coefficients = svm.support_vectors_, svm.dual_coef_[0]
         weighted = rbf_kernel(vectors, gamma=best["gamma"]) * np.outer(coefficients, coefficients)
         without = [np.sum(weighted * np.exp(best["gamma"] * (x[:, None] - x) ** 2)) for x in vectors.T]
         change = np.abs(weighted.sum() - np.array(without))
-        leave = np.argsort(change, kind="stable")[: len(left) // 10 if len(left) > 64 else 1]
-        gone += left[leave].tolist()
-        left = np.delete(left, leave)
-    return np.array(gone[::-1])
+        least = np.argsort(change, kind="stable")[: len(left) // 10 if len(left) > 64 else 1]
+        eliminated += left[least].tolist()
+        left = np.delete(left, least)
+    return np.array(eliminated[::-1])

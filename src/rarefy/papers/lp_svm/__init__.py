@@ -1,1 +1,1 @@
-"""Linear programming support vector machines in an extracted subspace [YajimaOhiMori2003]."""
+"""Linear programming SVMs in a subspace of a kernel's feature space [YajimaOhiMori2003]."""
