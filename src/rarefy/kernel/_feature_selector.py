@@ -134,7 +134,9 @@ class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
     KernelFeatureSelectorCV : Choose C, mu, start and penalty by cross-validation.
     rarefy.selection_stability : How often each feature is selected on resampled data.
 
-    References ---------- [Tayal2014] A. Tayal, Effective and efficient optimization methods for kernel based
+    References
+    ----------
+    [Tayal2014] A. Tayal, Effective and efficient optimization methods for kernel based
     classification problems, PhD thesis, University of Waterloo, 2014, chapter 7.
 
     [VarmaBabu2009] M. Varma and B. R. Babu, More generality in efficient multiple kernel learning, International

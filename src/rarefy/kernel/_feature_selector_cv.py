@@ -110,7 +110,9 @@ class KernelFeatureSelectorCV(SelectorMixin, ClassifierMixin, BaseEstimator):
     --------
     KernelFeatureSelector : The estimator with given parameters.
 
-    References ---------- [Tayal2014] A. Tayal, Effective and efficient optimization methods for kernel based
+    References
+    ----------
+    [Tayal2014] A. Tayal, Effective and efficient optimization methods for kernel based
     classification problems, PhD thesis, University of Waterloo, 2014, chapter 7.
 
     Examples
