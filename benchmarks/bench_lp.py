@@ -68,7 +68,7 @@ def program(D, labels, digit):
 
 def against_highs(X, y, S, digit):
     """One program, one thread: ours, HiGHS's simplex and HiGHS's interior point method."""
-    D = KernelSubspace(S, n_samples=1000, gamma=GAMMA, random_state=0).fit_transform(X).astype(np.float64)
+    D = KernelSubspace(S, n_landmarks=1000, gamma=GAMMA, random_state=0).fit_transform(X).astype(np.float64)
     F, few, c, lower, upper = program(D, y, digit)
     with threadpool_limits(1):
         runs = [clock(lambda: box_lp(DenseRows(F), c, lower, upper, few=few)) for _ in range(3)]
@@ -123,15 +123,15 @@ def one_model(name, model, X, y, Z, z):
     return {"name": name, "fit": fit, "predict": predict, "error": error}
 
 
-def curve(X, y, Z, z, sizes, n_samples):
-    """Error against time: ours for several S, Nystroem with a linear machine, and SVC."""
+def curve(X, y, Z, z, sizes, n_landmarks):
+    """Error against time: ours for several S, Nystroem with a linear SVM, and SVC."""
     runs = []
     for S in sizes:
         model = SubspaceLPSVC(
-            ALPHA, n_components=S, n_samples=n_samples, gamma=GAMMA, random_state=0, n_jobs=2, tol=1e-6
+            ALPHA, n_components=S, n_landmarks=n_landmarks, gamma=GAMMA, random_state=0, n_jobs=2, tol=1e-6
         )
         runs.append({"S": S, **one_model(f"SubspaceLPSVC S={S}", model, X, y, Z, z)})
-    for k in [k for k in (100, 200, 400, 1000) if k <= n_samples]:
+    for k in [k for k in (100, 200, 400, 1000) if k <= n_landmarks]:
         peer = make_pipeline(Nystroem(gamma=GAMMA, n_components=k, random_state=0), LinearSVC(C=1.0))
         runs.append({"k": k, **one_model(f"Nystroem({k}) + LinearSVC", peer, X, y, Z, z)})
     runs.append(one_model("SVC", SVC(gamma=GAMMA, C=10.0, cache_size=1000), X, y, Z, z))
@@ -140,12 +140,12 @@ def curve(X, y, Z, z, sizes, n_samples):
 
 def path(X, y, S):
     """Ten weights of the norm: one after the other from each other's solutions, and each on its own."""
-    model = SubspaceLPSVC(n_components=S, n_samples=1000, gamma=GAMMA, random_state=0, n_jobs=2)
+    model = SubspaceLPSVC(n_components=S, n_landmarks=1000, gamma=GAMMA, random_state=0, n_jobs=2)
     alphas = np.linspace(0.01, 0.1, 10)
     warm, together = clock(lambda: model.alpha_path(X, y, alphas))
-    task = model._task(X, y, None)
-    cold, alone = clock(lambda: [model._solve(task, alpha, None) for alpha in alphas])
-    n_iter = (int(warm.n_iter.sum()), int(sum(one.n_iter for row in cold for one in row)))
+    programs = model._prepare(X, y, None).programs
+    cold, alone = clock(lambda: [programs.solve(alpha, n_jobs=2) for alpha in alphas])
+    n_iter = (int(warm.attribute("n_iter_").sum()), int(sum(solution.n_iter.sum() for solution in cold)))
     print(f"alpha_path of 10 at S={S}: {together:.1f} s, {n_iter[0]} iterations; singly {alone:.1f} s, {n_iter[1]}")
     return {"S": S, "together": together, "alone": alone, "n_iter": n_iter}
 
@@ -182,13 +182,13 @@ def main():
     parser.add_argument("--memory", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     n, n_test, sizes = (3000, 500, (50, 100)) if options.quick else (60_000, 10_000, (100, 200, 400, 800))
-    n_samples = 500 if options.quick else 3000
+    n_landmarks = 500 if options.quick else 3000
     X, y, Z, z, source = digits(n, n_test)
     if options.memory:
         SubspaceLPSVC(
             ALPHA,
             n_components=options.memory,
-            n_samples=max(1000, options.memory),
+            n_landmarks=max(1000, options.memory),
             gamma=GAMMA,
             random_state=0,
             tol=1e-4,
@@ -202,7 +202,7 @@ def main():
         "highs": [against_highs(X[:small], y[:small], S, digit=8) for S in ((50,) if options.quick else (100, 200))],
         "peak": [share_of_peak(n, S) for S in (100, 400)],
         "path": path(X[:small], y[:small], sizes[0]),
-        "curve": curve(X, y, Z, z, sizes, n_samples),
+        "curve": curve(X, y, Z, z, sizes, n_landmarks),
     }
     results["memory"] = {"S": sizes[-1], "GB": peak_memory(sizes[-1])} if not options.quick else None
     if results["memory"]:

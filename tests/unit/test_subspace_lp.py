@@ -1,16 +1,21 @@
-"""SubspaceLPSVC and the machines behind it, against HiGHS and libsvm."""
+"""SubspaceLPSVC and the SVMs with a norm as penalty behind it, against HiGHS and libsvm."""
+
+import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.optimize import linprog
 from sklearn.datasets import load_digits, make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
+import rarefy
 from rarefy.core.linalg.rows import DenseRows
-from rarefy.core.svm.norm_svm import ClassPairs, direct_svm, norm_svm
+from rarefy.core.svm.norm_svm import direct_svm, norm_svm
 from rarefy.exceptions import DegenerateDataError, ParameterError
 from rarefy.kernel import KernelSubspace, SubspaceLPSVC
+from rarefy.kernel._extraction import Subspace
 
 
 def primal_by_highs(D, y, alpha, p, norm):
@@ -29,7 +34,7 @@ def primal_by_highs(D, y, alpha, p, norm):
     return found.fun
 
 
-def machine(seed, m=70, S=5):
+def two_classes(seed, m=70, S=5):
     rng = np.random.default_rng(seed)
     D = rng.standard_normal((m, S))
     y = np.where(D[:, 0] + 0.7 * rng.standard_normal(m) > 0.3, 1.0, -1.0)
@@ -42,9 +47,9 @@ def rows(D, norm=1):
 
 @pytest.mark.parametrize("norm", [1, "inf"])
 @pytest.mark.parametrize("alpha", [1e-3, 0.3, 3.0, 30.0])
-def test_value_equals_that_of_the_primal_program(norm, alpha):
+def test_objective_equals_that_of_the_primal_program(norm, alpha):
     for seed in range(5):
-        D, y, p = machine(seed)
+        D, y, p = two_classes(seed)
         found = norm_svm(rows(D, norm), y, alpha, p, norm=norm)
         expected = primal_by_highs(D, y, alpha, p, norm)
         assert found.status == "optimal"
@@ -53,27 +58,27 @@ def test_value_equals_that_of_the_primal_program(norm, alpha):
 
 
 def test_without_penalty_it_is_robust_linear_programming():
-    D, y, p = machine(3)
+    D, y, p = two_classes(3)
     found = norm_svm(rows(D), y, 0.0, p)
     assert found.objective == pytest.approx(primal_by_highs(D, y, 0.0, p, 1), rel=1e-7)
 
 
 @pytest.mark.parametrize("C", [0.01, 0.3, 10.0])
 def test_two_norm_is_the_ordinary_svm_for_the_matching_parameter(C):
-    D, y, _ = machine(1)
+    D, y, _ = two_classes(1)
     libsvm = SVC(C=C, kernel="linear", tol=1e-8).fit(D, y)
     alpha = np.linalg.norm(libsvm.coef_) / C
     found = norm_svm(rows(D), y, alpha, np.ones(len(y)), norm=2)
     assert found.gap <= 1e-7 * found.objective
     theirs = alpha * np.linalg.norm(libsvm.coef_) + np.maximum(0, 1 - y * libsvm.decision_function(D)).sum()
     assert found.objective == pytest.approx(theirs, rel=1e-6)
-    if C > 0.1:  # with a small C all points of a class are at their bound, and every length of w is optimal
+    if C > 0.1:  # with a small C all samples of a class are at their bound, and every length of w is optimal
         np.testing.assert_allclose(found.w, libsvm.coef_, atol=2e-5 * np.abs(libsvm.coef_).max())
         np.testing.assert_allclose(found.b, libsvm.intercept_, atol=1e-4)
 
 
-def test_two_norm_with_a_huge_weight_gives_zero():
-    D, y, p = machine(1)
+def test_two_norm_with_a_huge_alpha_gives_zero():
+    D, y, p = two_classes(1)
     found = norm_svm(rows(D), y, 1e4, p, norm=2)
     assert np.abs(found.w).max() < 1e-6
     lighter = min(p[y > 0].sum(), p[y < 0].sum())
@@ -98,27 +103,12 @@ def direct_by_highs(D, labels, K, alpha, p):
 
 @pytest.mark.parametrize("alpha", [0.1, 3.0])
 def test_direct_program_equals_highs(alpha):
-    D, _, p = machine(2, m=40, S=3)
+    D, _, p = two_classes(2, m=40, S=3)
     labels = np.random.default_rng(5).integers(0, 4, 40)
     D[np.arange(40), labels % 3] += 1.5
     found = direct_svm(rows(D), labels, 4, alpha, p)
     assert found.objective == pytest.approx(direct_by_highs(D, labels, 4, alpha, p), rel=1e-7)
     assert found.w.shape == (4, 3)
-
-
-def test_class_pairs_are_rows():
-    rng = np.random.default_rng(0)
-    F, labels = DenseRows(rng.standard_normal((9, 3))), rng.integers(0, 4, 9)
-    pairs = ClassPairs.of(F, labels, 4)
-    dense = pairs.take(np.arange(27))
-    for i in (0, 5, 26):  # the definition, written out
-        point, own, other = pairs._point[i], pairs._own[i], pairs._other[i]
-        row = np.zeros((4, 3))
-        row[own], row[other] = F.take([point])[0], -F.take([point])[0]
-        np.testing.assert_array_equal(dense[i], row.ravel())
-    assert {(i, c) for i, c in zip(pairs._point, pairs._other, strict=True)} == {
-        (i, c) for i in range(9) for c in range(4) if c != labels[i]
-    }
 
 
 def test_one_against_rest_shares_the_subspace_and_threads_change_nothing():
@@ -148,11 +138,33 @@ def test_alpha_path_gives_what_single_fits_give(options):
     alphas = [0.03, 3.0, 0.3]
     path = model.alpha_path(X, y, alphas)
     assert not hasattr(model, "coef_")
+    assert path.parameter == "alpha"
+    np.testing.assert_array_equal(path.values, alphas)
     for i, alpha in enumerate(alphas):
         single = SubspaceLPSVC(alpha, n_components=15, gamma=1e-3, random_state=0, **options).fit(X, y)
-        np.testing.assert_allclose(path.objective[i], single.objective_, rtol=1e-6)
+        np.testing.assert_allclose(path.attribute("objective_")[i], single.objective_, rtol=1e-6)
         assert np.mean(path.predict(X)[i] == single.predict(X)) > 0.99
-    assert path.coef.shape == (3, 3, 15)
+    assert path.attribute("coef_").shape == (3, 3, 15)
+
+
+@pytest.mark.parametrize("n_class", [2, 3])
+def test_models_of_a_path_are_fitted_estimators_in_one_subspace(n_class, monkeypatch):
+    X, y = load_digits(n_class=n_class, return_X_y=True)
+    frame, y = pd.DataFrame(X[:100], columns=[f"pixel{i}" for i in range(64)]), np.array(["a", "b", "c"])[y[:100]]
+    path = SubspaceLPSVC(n_components=10, gamma=1e-3, random_state=0).alpha_path(frame, y, [1.0, 0.1])
+    for alpha, model in zip([1.0, 0.1], path.models, strict=True):
+        assert model.alpha == alpha
+        assert model.subspace_ is path.models[0].subspace_
+        assert list(model.feature_names_in_) == list(frame.columns)
+    counted = []
+    coordinates = Subspace.coordinates
+    monkeypatch.setattr(Subspace, "coordinates", lambda self, X: counted.append(1) or coordinates(self, X))
+    scores, labels = path.scores(frame), path.predict(frame)  # warnings are errors here: the names are known
+    assert len(counted) == 2
+    for i, model in enumerate(path.models):
+        np.testing.assert_array_equal(scores[i], model.decision_function(frame))
+        np.testing.assert_array_equal(labels[i], model.predict(frame))
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(path)).predict(frame), labels)
 
 
 def test_class_weight_and_sample_weight_multiply():
@@ -178,37 +190,85 @@ def test_string_labels_and_precomputed_kernel():
     assert set(model.predict(K)) <= {"no", "yes"}
 
 
-def test_stopping_early_is_said():
+def test_the_subspace_is_a_fitted_transformer_that_knows_the_features():
+    X, y = make_classification(80, 4, random_state=0)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    options = {"n_components": 10, "n_landmarks": 30, "landmarks": "leverage", "gamma": 0.3, "random_state": 1}
+    model = SubspaceLPSVC(**options).fit(frame, y)
+    alone = KernelSubspace(**options).fit(frame)
+    assert model.subspace_.get_params() == alone.get_params()
+    np.testing.assert_array_equal(model.subspace_.transform(frame), alone.transform(frame))
+    assert list(model.subspace_.get_feature_names_out()) == list(alone.get_feature_names_out())
+    assert set(vars(model.subspace_)) == set(vars(alone))
+
+
+def test_parameters_that_are_set_after_fit_change_no_prediction():
+    X, y = make_classification(80, 4, random_state=0)
+    model = SubspaceLPSVC(n_components=10, gamma=0.3, random_state=1).fit(X, y)
+    before = model.decision_function(X)
+    model.set_params(alpha=7.0, kernel="precomputed", gamma=5.0, norm="inf", n_components=2)
+    np.testing.assert_array_equal(model.decision_function(X), before)
+
+
+def test_an_unsolved_program_is_reported_where_fit_was_called():
     X, y = make_classification(200, 5, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="not solved to tol"):
-        SubspaceLPSVC(n_components=10, max_iter=2).fit(X, y)
+    model = SubspaceLPSVC(n_components=10, max_iter=2)
+    with pytest.warns(
+        ConvergenceWarning, match="1 of 1 linear programs of SubspaceLPSVC were not solved to tol"
+    ) as caught:
+        model.fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="2 of 2 linear programs") as on_path:
+        model.alpha_path(X, y, [0.1, 1.0])
+    assert {w.filename for w in [*caught, *on_path]} == {__file__}
+
+
+def test_progress_is_shown_if_the_settings_ask_for_it(capsys):
+    X, y = load_digits(n_class=3, return_X_y=True)
+    model = SubspaceLPSVC(n_components=5, gamma=1e-3, random_state=0)
+    model.fit(X[:100], y[:100])
+    assert capsys.readouterr().err == ""
+    with rarefy.config_context(progress=True):
+        model.fit(X[:100], y[:100])
+    assert "linear programs" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"alpha": -1.0}, r"alpha of SubspaceLPSVC must be a finite number >= 0; got -1.0"),
-        ({"alpha": "much"}, r"alpha of SubspaceLPSVC must be a finite number"),
-        ({"norm": 3}, r"norm of SubspaceLPSVC must be one of 1, 2, 'inf'; got 3"),
-        ({"multi_class": "ovo"}, r"multi_class of SubspaceLPSVC must be one of"),
-        ({"multi_class": "direct", "norm": 2}, r"is a linear program for norm=1"),
-        ({"tol": 0.0}, r"tol of SubspaceLPSVC must be a finite number > 0"),
-        ({"n_samples": 1000}, r"X has only 80 rows"),
+        ({"alpha": -1.0}, r"'alpha' parameter of SubspaceLPSVC must be a float in the range \[0.*Got -1.0"),
+        ({"alpha": "much"}, r"'alpha' parameter of SubspaceLPSVC must be a float"),
+        ({"alpha": np.inf}, r"'alpha' parameter of SubspaceLPSVC"),
+        ({"norm": 3}, r"'norm' parameter of SubspaceLPSVC must be an int in the range \[1, 2\] or .*'inf'.* Got 3"),
+        ({"norm": True}, r"'norm' parameter of SubspaceLPSVC"),
+        ({"multi_class": "ovo"}, r"'multi_class' parameter of SubspaceLPSVC must be a str among"),
+        ({"multi_class": "direct", "norm": 2}, r"is a linear program for norm=1; got norm=2"),
+        ({"tol": 0.0}, r"'tol' parameter of SubspaceLPSVC must be a float in the range \(0"),
+        ({"max_iter": 0}, r"'max_iter' parameter of SubspaceLPSVC must be an int"),
+        ({"class_weight": {0: -1}}, r"class_weight of SubspaceLPSVC must have finite factors >= 0"),
+        ({"class_weight": {0: 1.0, 1: np.nan}}, r"class_weight of SubspaceLPSVC must have finite factors >= 0"),
     ],
 )
-def test_bad_parameters_say_what_is_allowed(parameters, message):
+def test_bad_parameters_are_refused_by_fit_and_path(parameters, message):
     X, y = make_classification(80, 4, random_state=0)
+    model = SubspaceLPSVC(**({"n_components": 5} | parameters))
     with pytest.raises(ParameterError, match=message):
-        SubspaceLPSVC(**parameters).fit(X, y)
+        model.fit(X, y)
+    with pytest.raises(ParameterError, match=message):
+        model.alpha_path(X, y, [1.0])
 
 
 def test_one_class_is_refused_and_nothing_is_fitted():
     model = SubspaceLPSVC()
-    with pytest.raises(DegenerateDataError, match="at least two classes"):
+    with pytest.raises(DegenerateDataError, match=r"at least two classes; y has 1 class, 0\.0"):
         model.fit(np.eye(5), np.zeros(5))
+    y = np.array([0, 1, 1, 0, 1])
+    with pytest.raises(DegenerateDataError, match=r"SubspaceLPSVC needs at least two classes; .* weight\), 1"):
+        model.fit(np.eye(5), y, 1.0 * (y == 1))
     assert not hasattr(model, "coef_")
+    assert not hasattr(model, "n_features_in_")
 
 
-def test_alphas_are_checked():
-    with pytest.raises(ParameterError, match="finite numbers >= 0"):
-        SubspaceLPSVC().alpha_path(np.eye(4), [0, 1, 0, 1], [-1.0])
+@pytest.mark.parametrize("alphas", [[-1.0], [], [np.nan], ["many"]])
+def test_alphas_are_checked(alphas):
+    with pytest.raises(ParameterError, match=r"alphas of SubspaceLPSVC.alpha_path must be finite numbers >= 0"):
+        SubspaceLPSVC().alpha_path(np.eye(4), [0, 1, 0, 1], alphas)

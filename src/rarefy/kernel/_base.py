@@ -42,12 +42,15 @@ class KernelEstimator(BaseEstimator):
             )
         return found
 
-    def _validate_new(self, X: Any) -> Any:
-        """Samples after `fit`; with a precomputed kernel, their values with all samples seen in it."""
-        return validate_data(self, X, reset=False, **self._accepted())
+    def _validate_new(self, X: Any, kernel: Any = None) -> Any:
+        """Samples after `fit`; with a precomputed kernel, their values with all samples seen in it.
 
-    def _accepted(self) -> dict[str, Any]:
-        sparse = "csr" if kernel_named(self.kernel).takes_sparse else False
+        `kernel` is the one that was fitted, which `set_params` does not change.
+        """
+        return validate_data(self, X, reset=False, **self._accepted(kernel))
+
+    def _accepted(self, kernel: Any = None) -> dict[str, Any]:
+        sparse = "csr" if kernel_named(self.kernel if kernel is None else kernel).takes_sparse else False
         return {"accept_sparse": sparse, "dtype": (np.float64, np.float32)}
 
     @property

@@ -221,6 +221,10 @@ class BoundKernel:
         block = X[:, places]
         return block.toarray() if sp.issparse(block) else block
 
+    def product(self, X: Any, places: Any, M: Any) -> Any:
+        """Kernel values of samples with places, times a matrix; sparse values that were looked up stay sparse."""
+        return (X[:, places] if self.precomputed else self(X, places)) @ M
+
     def between(self, X: Any, rows: Any, others: Any) -> Array:
         """Kernel values of some rows of X with others."""
         return np.asarray(self(X[rows], self.places(X, others)), dtype=np.float64)
@@ -229,7 +233,7 @@ class BoundKernel:
         """k(x, x) of some rows of X, or of all."""
         index = np.arange(X.shape[0]) if index is None else index
         if self.precomputed:
-            return np.asarray([X[i, i] for i in index], dtype=np.float64)
+            return np.asarray(X.diagonal(), dtype=np.float64)[index]
         if kernel_named(self.kernel).unit_diagonal:
             return np.ones(len(index))
         parts = [index[i : i + 64] for i in range(0, len(index), 64)]
@@ -272,8 +276,8 @@ def bind_kernel(
     given = dict(kernel_params or {})
     if isinstance(kernel, str) and kernel == "precomputed":
         return BoundKernel(kernel)
-    width = given["gamma"] if "gamma" in given else resolve_gamma(gamma, X, weights)
     if not kernel_named(kernel).takes_shape:
         return BoundKernel(kernel, given)
+    width = given["gamma"] if "gamma" in given else resolve_gamma(gamma, X, weights)
     shape = {"degree": degree, "coef0": coef0} | ({} if width is None else {"gamma": width})
     return BoundKernel(kernel, shape | given)

@@ -4,7 +4,7 @@ One set of rules serves subspaces and rankers. To add a rule, write a function a
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any
 
@@ -38,7 +38,7 @@ class Pool:
     """Coordinates of some samples in the span of the kernel functions of others, for leverage scores."""
     weights: Array | None = None
     """Weights of `samples`; None means equal ones."""
-    first: Index = np.zeros(0, dtype=np.intp)  # noqa: RUF009 -- never written to
+    first: Index = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
     """Row numbers that are landmarks in any case."""
     at_most: int | None = None
     """How many samples are looked at one by one; None means all."""
@@ -95,8 +95,8 @@ def _leverage(pool: Pool, n: int, rng: np.random.Generator) -> Landmarks:
 
 def _cholesky(pool: Pool, n: int, rng: np.random.Generator) -> Landmarks:
     """One by one the sample that is represented worst by those before."""
-    some, _ = pool.thinned(rng)
-    candidates = np.append(pool.first, some)
+    some, weights = pool.thinned(rng)
+    candidates = np.append(pool.first, some[weights > 0.0])  # nor do the others choose what has no weight
     rows, kernel = pool.X[candidates], pool.kernel  # taken once, not for every column
 
     def column(i: int) -> Array:
@@ -127,7 +127,8 @@ def check_rule(rule: Any, kernel: Any, owner: str) -> None:
 def given_landmarks(indices: Any, n: int, name: str, owner: str) -> Index:
     """Check row numbers that a user gave: distinct, and of n rows."""
     found = np.asarray(indices)
-    whole = found.ndim == 1 and len(found) > 0 and all(isinstance(i, Integral) for i in found.tolist())
+    whole = found.ndim == 1 and len(found) > 0 and found.dtype != bool
+    whole = whole and all(isinstance(i, Integral) for i in found.tolist())
     if not whole or found.min() < 0 or found.max() >= n or len(np.unique(found)) < len(found):
         raise ParameterError(
             f"{name} of {owner}, when it is an array, must hold distinct row numbers from 0 to {n - 1}; "

@@ -1,0 +1,154 @@
+"""Extraction of a subspace: landmarks are chosen, their kernel matrix is decomposed, coordinates follow."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rarefy.core.linalg.kernel_subspace import leading_subspace
+from rarefy.core.linalg.rows import Array, Index
+from rarefy.exceptions import DegenerateDataError, ParameterError
+from rarefy.kernel._kernels import BoundKernel
+from rarefy.kernel._landmarks import Landmarks, Pool, choose_landmarks, given_landmarks
+
+_BLOCK_ENTRIES = 1 << 23
+"""Entries of a block of kernel values while coordinates are computed: 64 MB."""
+
+
+@dataclass(frozen=True)
+class Subspace:
+    """Coordinates in the leading subspace of a kernel's feature space, and how it was found."""
+
+    eigenvalues: Array
+    map: Array
+    """(n_landmarks, n_components), in the type of the training data."""
+    energy: float
+    """Share of the trace of the landmarks' kernel matrix that the subspace holds."""
+    landmarks: Landmarks
+    kernel: BoundKernel
+    n_requested: int
+    """Dimensions that were asked for; there are fewer where the kernel matrix has no more."""
+    is_semidefinite: bool
+    """Whether the kernel matrix of the landmarks has no clearly negative eigenvalue."""
+
+    @property
+    def n_components(self) -> int:
+        """Number of coordinates."""
+        return len(self.eigenvalues)
+
+    def write(self, X: Any, out: Array) -> None:
+        """Fill the first columns of `out` with the coordinates of samples, block by block."""
+        step = max(1, _BLOCK_ENTRIES // max(1, len(self.map)))
+        for first in range(0, X.shape[0], step):
+            rows = slice(first, min(first + step, X.shape[0]))
+            out[rows, : self.n_components] = self.kernel.product(X[rows], self.landmarks.places, self.map)
+
+    def coordinates(self, X: Any) -> Array:
+        """The coordinates of samples."""
+        D = np.empty((X.shape[0], self.n_components), dtype=self.map.dtype)
+        self.write(X, D)
+        return D
+
+
+def extract_subspace(
+    X: Any,
+    weights: Array,
+    kernel: BoundKernel,
+    *,
+    n_components: int | None,
+    n_landmarks: int | None,
+    landmarks: Any,
+    rng: np.random.Generator,
+    owner: str,
+) -> Subspace:
+    """Choose landmarks and find the leading subspace of their kernel functions.
+
+    Parameters
+    ----------
+    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+        Validated samples; with a precomputed kernel, the square kernel matrix.
+    weights : (n_samples,) array
+        How often each sample counts.
+    kernel : BoundKernel
+        The kernel.
+    n_components, n_landmarks, landmarks
+        As in `KernelSubspace`.
+    rng : Generator
+        Source of random numbers.
+    owner : str
+        Whose parameters they are, for error messages.
+    """
+    used = np.flatnonzero(weights)
+    if not len(used):
+        raise DegenerateDataError(f"{owner} needs samples with a weight above 0; all weights are 0.")
+    if isinstance(landmarks, str):
+        L = _number_of_landmarks(X.shape[0], len(used), n_components, n_landmarks, owner)
+        S = _number_of_components(n_components, L, owner)
+        is_part = len(used) > L
+        chosen = _choose(landmarks, X, weights, kernel, L, S, rng, owner) if is_part else _rows(X, kernel, used)
+    else:
+        given = given_landmarks(landmarks, X.shape[0], "landmarks", owner)
+        S = _number_of_components(n_components, len(given), owner)
+        chosen = _rows(X, kernel, given)
+    # Chances to be drawn have the weights in them; where all samples are taken the kernel matrix has.
+    is_all = chosen.indices is not None and np.array_equal(np.sort(chosen.indices), used)
+    return _decompose(X, kernel, chosen, S, np.sqrt(weights[chosen.indices]) if is_all else None, owner)
+
+
+def _number_of_landmarks(n: int, n_used: int, n_components: int | None, n_landmarks: int | None, owner: str) -> int:
+    """How many landmarks are chosen of n samples, n_used of which have a weight."""
+    if n_landmarks is None:
+        return min(n_used, max(1000, 10 * (n_components or 0)))
+    if n_landmarks > n:
+        raise ParameterError(
+            f"n_landmarks of {owner} is {n_landmarks}, but X has only {n} rows to choose from. "
+            f"Give at most {n}, or None."
+        )
+    return min(n_landmarks, n_used)
+
+
+def _number_of_components(n_components: int | None, L: int, owner: str) -> int:
+    """The dimension that is asked for, of a subspace that L landmarks span."""
+    if n_components is None:
+        return min(100, L)
+    if n_components > L:
+        raise ParameterError(
+            f"n_components of {owner} is {n_components}, but {L} landmarks span at most {L} dimensions. "
+            "Raise n_landmarks or lower n_components."
+        )
+    return n_components
+
+
+def _choose(
+    rule: str, X: Any, weights: Array, kernel: BoundKernel, L: int, S: int, rng: np.random.Generator, owner: str
+) -> Landmarks:
+    """L landmarks by a rule, for a subspace of S dimensions."""
+
+    def coordinates(some: Index, pilot: Index) -> Array:
+        first = _decompose(X, kernel, _rows(X, kernel, np.sort(pilot)), S, None, owner)
+        return np.asarray(first.coordinates(X if len(some) == X.shape[0] else X[some]), dtype=np.float64)
+
+    pool = Pool(X, kernel, np.arange(X.shape[0]), coordinates, weights=weights, dimensions=S)
+    return choose_landmarks(rule, pool, L, rng)
+
+
+def _rows(X: Any, kernel: BoundKernel, indices: Index) -> Landmarks:
+    return Landmarks(indices, kernel.places(X, indices))
+
+
+def _decompose(X: Any, kernel: BoundKernel, chosen: Landmarks, S: int, root: Array | None, owner: str) -> Subspace:
+    """The leading subspace of the landmarks; `root` has the square roots of their weights, None if they are equal."""
+    found = None
+    if chosen.places.shape[0]:  # a rule may find that no sample is worth a kernel function
+        K = kernel(X[chosen.indices], chosen.places) if kernel.precomputed else kernel(chosen.places)
+        K = np.asarray(K, dtype=np.float64)
+        if not np.allclose(K, K.T, rtol=1e-5, atol=1e-8 * float(np.abs(K).max())):
+            raise ParameterError(f"the kernel of {owner} is not symmetric: k(x, y) differs from k(y, x).")
+        found = leading_subspace(K, min(S, len(K)), root)
+    if found is None or not len(found.eigenvalues):
+        raise DegenerateDataError(
+            f"{owner} found no positive eigenvalue in the kernel matrix of the landmarks: there is no subspace. "
+            "Check the kernel and its parameters."
+        )
+    M = found.map.astype(X.dtype, copy=False)
+    return Subspace(found.eigenvalues, M, found.energy, chosen, kernel, S, found.is_semidefinite)

@@ -1,0 +1,143 @@
+"""The linear programs of a classifier in a subspace: what they share, and how they are solved for all classes."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from threadpoolctl import threadpool_limits
+
+from rarefy._parallel import run_parallel
+from rarefy.core.linalg.rows import Array, DenseRows, Index
+from rarefy.core.solvers.box_lp import BoxLP
+from rarefy.core.svm.norm_svm import Norm, NormSVM, direct_svm, extra_columns, norm_svm
+from rarefy.kernel._extraction import Subspace
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The solved programs at one alpha: one for each class, or a single one."""
+
+    programs: tuple[NormSVM, ...]
+
+    @property
+    def coef(self) -> Array:
+        """(n_scores, n_components) weights of the coordinates."""
+        return np.vstack([one.w for one in self.programs])
+
+    @property
+    def intercept(self) -> Array:
+        """(n_scores,) intercepts."""
+        return np.concatenate([one.b for one in self.programs])
+
+    @property
+    def objective(self) -> Array:
+        """(n_programs,) values of the objectives."""
+        return np.array([one.objective for one in self.programs])
+
+    @property
+    def duality_gap(self) -> Array:
+        """(n_programs,) how far the values may be from the optimum."""
+        return np.array([one.gap for one in self.programs])
+
+    @property
+    def n_iter(self) -> Index:
+        """(n_programs,) iterations."""
+        return np.array([one.n_iter for one in self.programs])
+
+
+@dataclass(frozen=True)
+class SubspacePrograms:
+    """What the programs of all classes, and for all alphas, share."""
+
+    rows: DenseRows
+    """Coordinates, then a column of ones (and one of zeros for the maximum norm)."""
+    gram: Array | None
+    """Their Gram matrix, for programs of one class against the others."""
+    labels: Index
+    n_classes: int
+    weights: Array
+    norm: Norm
+    tol: float
+    max_iter: int
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether all classes are in one program."""
+        return self.gram is None
+
+    def solve(self, alpha: float, before: Solution | None = None, *, n_jobs: int | None = None) -> Solution:
+        """Solve all programs for one alpha, starting from a solution for another one."""
+        if self.is_direct:
+            return Solution((self._direct(alpha, None if before is None else before.programs[0].program),))
+        positives = [1] if self.n_classes == 2 else list(range(self.n_classes))
+        starts = [None] * len(positives) if before is None else [one.program for one in before.programs]
+        tasks = [(positive, alpha, start) for positive, start in zip(positives, starts, strict=True)]
+        jobs = min(effective_n_jobs(n_jobs), len(tasks))
+        with threadpool_limits(1 if jobs > 1 else None, user_api="blas"):
+            found = run_parallel(self._one_against_rest, tasks, n_jobs=jobs, label="linear programs", threads=True)
+        return Solution(tuple(found))
+
+    def solve_path(self, alphas: Array, *, n_jobs: int | None = None) -> tuple[Solution, ...]:
+        """Solve for many alphas, from the largest to the smallest, each from the solution before."""
+        found: dict[int, Solution] = {}
+        before = None
+        for i in np.argsort(-alphas).tolist():
+            found[i] = before = self.solve(float(alphas[i]), before, n_jobs=n_jobs)
+        return tuple(found[i] for i in range(len(alphas)))
+
+    def _one_against_rest(self, positive: int, alpha: float, start: BoxLP | None) -> NormSVM:
+        y = np.where(self.labels == positive, 1.0, -1.0)
+        return norm_svm(
+            self.rows, y, alpha, self.weights, norm=self.norm, start=start, gram=self.gram, **self._accuracy()
+        )
+
+    def _direct(self, alpha: float, start: BoxLP | None) -> NormSVM:
+        return direct_svm(self.rows, self.labels, self.n_classes, alpha, self.weights, start=start, **self._accuracy())
+
+    def _accuracy(self) -> dict[str, Any]:
+        return {"tol": self.tol, "max_iter": self.max_iter}
+
+
+def subspace_programs(
+    subspace: Subspace,
+    X: Any,
+    labels: Index,
+    weights: Array,
+    *,
+    n_classes: int,
+    norm: Norm,
+    multi_class: str,
+    tol: float,
+    max_iter: int,
+) -> SubspacePrograms:
+    """The programs for samples in a subspace: coordinates, and a Gram matrix for all classes.
+
+    Parameters
+    ----------
+    subspace : Subspace
+        The coordinates.
+    X : {ndarray, sparse matrix}
+        Validated samples, or kernel values.
+    labels : (n_samples,) array of int
+        Numbers of the classes, from 0.
+    weights : (n_samples,) array
+        Weights of the losses.
+    n_classes : int
+        Number of classes.
+    norm : {1, 2, "inf"}
+        Norm of the weights.
+    multi_class : {"ovr", "direct"}
+        One program for each class against the others, or one for all.
+    tol : float
+        Accepted relative duality gap.
+    max_iter : int
+        Iterations of the solver.
+    """
+    # The further columns are part of the array from the start, so that there is no second copy of the coordinates.
+    F = np.zeros((X.shape[0], subspace.n_components + extra_columns(norm)))
+    F[:, subspace.n_components] = 1.0
+    subspace.write(X, F)
+    rows = DenseRows(F)
+    gram = None if multi_class == "direct" and n_classes > 2 else rows.gram()
+    return SubspacePrograms(rows, gram, labels, n_classes, weights, norm, tol, max_iter)

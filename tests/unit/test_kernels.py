@@ -1,0 +1,134 @@
+"""Kernels: their values, what is recorded of each, and the width that a word means."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.metrics.pairwise import chi2_kernel, rbf_kernel
+from sklearn.svm import SVC
+
+from rarefy.exceptions import ParameterError
+from rarefy.kernel import _kernels, histogram_intersection_kernel, spline_kernel, wave_kernel
+from rarefy.kernel._kernels import KERNELS, BoundKernel, bind_kernel, resolve_gamma
+
+
+@pytest.fixture
+def X():
+    return np.random.default_rng(0).random((60, 4))
+
+
+def bound(kernel, X, **parameters):
+    defaults = {"gamma": None, "degree": 3, "coef0": 1, "kernel_params": None}
+    return bind_kernel(kernel, X, np.ones(X.shape[0]), **(defaults | parameters))
+
+
+def test_histogram_intersection_is_the_sum_of_minima(X):
+    expected = [[sum(min(a, b) for a, b in zip(u, v, strict=True)) for v in X[:7]] for u in X]
+    np.testing.assert_allclose(histogram_intersection_kernel(X, X[:7]), expected)
+    squared = [[sum(min(a**2, b**2) for a, b in zip(u, v, strict=True)) for v in X[:7]] for u in -X]
+    np.testing.assert_allclose(histogram_intersection_kernel(-X, X[:7], power=2), squared)
+
+
+def test_spline_is_the_integral_over_knots(X):
+    # 1 + uv + the integral of (u - t)_+ (v - t)_+ over t >= 0 is the factor of one coordinate.
+    t = np.linspace(0.0, 1.0, 20001)
+    u, v = 0.8, 0.3
+    integral = np.sum(np.maximum(u - t, 0) * np.maximum(v - t, 0)) * (t[1] - t[0]) - 0.5 * u * v * (t[1] - t[0])
+    np.testing.assert_allclose(spline_kernel([[u]], [[v]]), 1 + u * v + integral, rtol=1e-7)
+    np.testing.assert_allclose(
+        spline_kernel(X[:5]), np.prod([spline_kernel(X[:5, [j]]) for j in range(4)], axis=0), rtol=1e-12
+    )
+    with pytest.raises(ParameterError, match="coordinates >= 0 only"):
+        spline_kernel([[-1.0]])
+
+
+def test_wave_at_zero_and_elsewhere():
+    K = wave_kernel([[0.0], [3.0]], theta=2.0)
+    np.testing.assert_allclose(K, [[1.0, 2 / 3 * np.sin(1.5)], [2 / 3 * np.sin(1.5), 1.0]])
+
+
+@pytest.mark.parametrize("kernel", [histogram_intersection_kernel, spline_kernel])
+def test_blocks_do_not_change_kernel_values(X, monkeypatch, kernel):
+    before = kernel(X, X[:7])
+    monkeypatch.setattr(_kernels, "_BLOCK_ENTRIES", 100)
+    np.testing.assert_array_equal(kernel(X, X[:7]), before)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_what_is_recorded_of_a_kernel_is_true(name):
+    X = np.random.default_rng(1).random((40, 3))  # three columns and positive, so that every kernel is defined
+    X[0] = 0.0
+    kernel, known = bound(name, X), KERNELS[name]
+    K = kernel(X)
+    if known.unit_diagonal:
+        np.testing.assert_allclose(np.diagonal(K), 1.0)
+    np.testing.assert_allclose(kernel.diagonal(X), np.diagonal(K), atol=1e-12)
+    if known.positive(3, {"degree": 3, "coef0": 1}):
+        assert np.linalg.eigvalsh(K)[0] > -1e-8 * np.abs(K).max()
+    if known.takes_sparse:
+        np.testing.assert_allclose(kernel(sp.csr_array(X), sp.csr_array(X[:5])), K[:, :5], atol=1e-7)
+    if known.nonnegative_input:
+        with pytest.raises(ValueError, match=r">= 0|[Nn]egative|non-negative"):
+            kernel(X - 0.5)
+
+
+def test_kernels_that_are_not_positive_are_known():
+    X = np.random.default_rng(0).standard_normal((30, 5))
+    for kernel in (bound("sigmoid", X), bound("wave", X), bound("poly", X, degree=2.5), bound("poly", X, coef0=-1)):
+        assert not kernel.is_positive(X, np.arange(30))
+    for kernel in (bound("rbf", X), bound("poly", X), bound(lambda u, v: float(u @ v), X), bound("wave", X[:, :3])):
+        assert kernel.is_positive(X[:, :3], np.arange(30))
+    looked_up = BoundKernel("precomputed")
+    assert looked_up.is_positive(X @ X.T, np.arange(30))
+    assert not looked_up.is_positive(-(X @ X.T), np.arange(30))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.csr_matrix])
+def test_values_that_are_looked_up_are_those_of_the_matrix(X, form):
+    K = rbf_kernel(X)
+    K[K < 0.9] = 0.0
+    kernel, places, M = BoundKernel("precomputed"), np.array([3, 1, 40]), np.arange(6.0).reshape(3, 2)
+    np.testing.assert_array_equal(kernel(form(K), places), K[:, places])
+    np.testing.assert_allclose(kernel.product(form(K), places, M), K[:, places] @ M)
+    np.testing.assert_array_equal(kernel.between(form(K), [0, 5], places), K[np.ix_([0, 5], places)])
+    np.testing.assert_array_equal(kernel.diagonal(form(K), np.array([5, 0])), K[[5, 0], [5, 0]])
+
+
+def test_parameters_of_the_kernel_take_precedence_over_others(X):
+    kernel = bound("poly", X, gamma=0.1, degree=2, kernel_params={"gamma": 0.3})
+    np.testing.assert_allclose(kernel(X), (0.3 * X @ X.T + 1) ** 2)
+    assert kernel.parameters["gamma"] == 0.3
+
+
+def test_parameters_of_the_kernel_are_copied(X):
+    given = {"theta": 1.0}
+    kernel = bound("wave", X, kernel_params=given)
+    given["theta"] = 5.0
+    np.testing.assert_array_equal(kernel(X), wave_kernel(X, theta=1.0))
+
+
+def test_no_width_is_the_default_of_scikit_learn(X):
+    np.testing.assert_array_equal(bound("rbf", X)(X), rbf_kernel(X))
+    np.testing.assert_array_equal(bound("chi2", X)(X), chi2_kernel(X))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("word", ["scale", "auto"])
+def test_scale_and_auto_are_those_of_scikit_learn(X, word, form):
+    theirs = SVC(gamma=word).fit(X, X[:, 0] > 0.5)._gamma
+    assert resolve_gamma(word, form(X), np.ones(60)) == pytest.approx(theirs)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_mean_distance_is_over_all_pairs(weighted):
+    X = np.random.default_rng(0).standard_normal((30, 4)) * [1.0, 2.0, 3.0, 0.1]
+    weights = np.random.default_rng(1).integers(0, 3, 30).astype(float) if weighted else np.ones(30)
+    squared = ((X[:, None] - X) ** 2).sum(axis=2)
+    expected = weights.sum() ** 2 / (weights @ squared @ weights)
+    assert resolve_gamma("mean_distance", X, weights) == pytest.approx(expected)
+    for Z in (X + 1e8, sp.csr_array(X)):  # far from the origin, and sparse
+        assert resolve_gamma("mean_distance", Z, weights) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("word", ["scale", "mean_distance"])
+def test_equal_samples_have_width_one(word):
+    assert resolve_gamma(word, np.full((5, 3), 7.0), np.ones(5)) == 1.0
