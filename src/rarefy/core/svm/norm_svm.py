@@ -1,15 +1,15 @@
 r"""Support vector machines with a norm, not its square, as penalty; each is one linear program.
 
-F : (m, k) Rows [D, 1], coordinates of the points and a column of ones (and of zeros for the maximum norm)
-y : (m,) classes -1 and 1; p : (m,) weights of the points; f = D w + b
+F : (m, k) Rows [D, 1], coordinates of the samples and a column of ones (and of zeros for the maximum norm)
+y : (m,) classes -1 and 1; p : (m,) weights of the samples; f = D w + b
 
     min  alpha ||w|| + sum_i p_i max(0, 1 - y_i f_i)
     max  y^T beta     ||D^T beta||_* <= alpha,  e^T beta = 0,  0 <= y_i beta_i <= p_i
 
-The second line is what is solved [YajimaOhiMori2003]: boxed variables, one for each point, and one
-equation for each coordinate. The multipliers of the equations are -w and -b. For the 2-norm, where the
-dual is a cone program, alpha ||w|| is the least value of alpha (||w||^2 / t + t) / 2 over t > 0: a
-quadratic program for each t, and one number to find.
+The second line, the dual, is what is solved [YajimaOhiMori2003]: boxed variables, one for each sample, and one
+equation for each coordinate. The multipliers of the equations are -w and -b. For the 2-norm the dual is a cone
+program; there alpha ||w|| is the least value of alpha (||w||^2 / t + t) / 2 over t > 0, so that there is a quadratic
+program for each t, and one number to find.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ Norm = Literal[1, 2, "inf"]
 
 @dataclass(frozen=True)
 class NormSVM:
-    """Weights (one row for each score), intercepts, value, gap to the dual value, and how it ended."""
+    """Weights (one row for each score), intercepts, objective, gap to the dual value, and how the solver ended."""
 
     w: Array
     b: Array
@@ -39,7 +39,7 @@ class NormSVM:
 
 
 def extra_columns(norm: Norm) -> int:
-    """How many columns F has besides the coordinates; all are zero but the first, which is one."""
+    """How many columns F has beside the coordinates: the first is one, a second is zero."""
     return 2 if norm == "inf" else 1
 
 
@@ -56,22 +56,30 @@ def norm_svm(
     max_iter: int = 200,
     callback: Callable[[int, float], None] | None = None,
 ) -> NormSVM:
-    """Solve the machine for two classes.
+    """Train the SVM for two classes.
 
     Parameters
     ----------
     F : Rows of shape (m, S + extra_columns(norm))
-        Coordinates, then ones (then zeros).
+        Coordinates, then a column of ones (then one of zeros).
     y : (m,) array of -1 and 1
         The classes.
     alpha : float, >= 0
         Weight of the norm.
     p : (m,) array, >= 0
-        Weights of the points.
+        Weights of the samples.
     norm : 1, 2 or "inf"
         Which norm.
-    start, gram, tol, max_iter, callback
-        As in `box_lp`.
+    start : BoxLP or None
+        Solution of a similar program, to start from.
+    gram : (k, k) array or None
+        `F.gram()` if it is known already, as when many programs share F.
+    tol : float
+        Accepted gap, relative to 1 + |objective|.
+    max_iter : int
+        Iterations of `box_lp`, of each quadratic program for the 2-norm.
+    callback : callable or None
+        Called with (iteration, relative gap) in every iteration.
     """
     options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "callback": callback}
     options["gram"] = F.gram() if gram is None else gram
@@ -94,7 +102,7 @@ def norm_svm(
         sparse = np.append(_without_noise(v[:S], found.x[len(y) :], alpha), v[S])
         choices = (_at_the_vertex(F, y, p, sparse, found), sparse, v)
         values = [_value(F, y, alpha, p, choice) for choice in choices]
-        # Exact zeros are worth more than a difference that is rounding.
+        # The first that is optimal up to rounding: exact zeros are preferred.
         v = next(
             c for c, value in zip(choices, values, strict=True) if value <= min(values) + 0.1 * tol * (1.0 + value)
         )
@@ -108,10 +116,10 @@ def _value(F: Rows, y: Array, alpha: float, p: Array, v: Array) -> float:
 
 
 def _at_the_vertex(F: Rows, y: Array, p: Array, v: Array, found: BoxLP) -> Array:
-    """Move the non-zero weights by the least step that puts the points strictly between bounds on the margin.
+    """Move the nonzero weights by the least step that puts the samples strictly between bounds on the margin.
 
-    An interior point method comes as close to a vertex as its barrier lets it; the equations of the
-    vertex give the remaining digits.
+    An interior point method comes as close to a vertex as its barrier allows; the equations of the vertex give the
+    remaining digits.
     """
     beta = np.abs(found.x[: len(y)])
     free = np.flatnonzero((beta > 1e-6 * p) & (beta < (1.0 - 1e-6) * p))
@@ -175,21 +183,21 @@ def _two_norm(F: Rows, y: Array, alpha: float, p: Array, start: BoxLP | None, op
         gap = objective - float(y @ found.x[:m]) * min(1.0, alpha / max(z, 1e-300))
         if best is None or gap < best.gap:
             best = NormSVM(v[None, :S], v[S:], objective, gap, n_iter, found.status, found)
-        search.see(size)
+        search.update(size)
     status: Status = "optimal" if best.gap <= tol * (1.0 + abs(best.objective)) else "stalled"
     return replace(best, n_iter=n_iter, status=status)
 
 
 class _FixedPoint:
-    """Looks for t = size(t), where size grows with t but slower: secant steps in logarithms inside a bracket."""
+    """Search for t = size(t), where size grows with t but slower: secant steps in logarithms inside a bracket."""
 
     def __init__(self) -> None:
         self.t, self.tried = 1.0, 0
         self._low, self._high = -np.inf, np.inf
         self._last: tuple[float, float] | None = None
 
-    def see(self, size: float) -> None:
-        """Take note of size(t) and choose the next t."""
+    def update(self, size: float) -> None:
+        """Record size(t) and choose the next t."""
         here, excess = np.log(self.t), np.log(max(size, 1e-12 * self.t)) - np.log(self.t)
         self._low, self._high = (
             (max(self._low, here), self._high) if excess > 0.0 else (self._low, min(self._high, here))
@@ -197,11 +205,11 @@ class _FixedPoint:
         step = excess
         if self._last is not None and self._last[1] != excess:
             step = -excess * (here - self._last[0]) / (excess - self._last[1])
-        following = here + float(np.clip(step, -5.0, 5.0))
-        if not self._low < following < self._high:
+        proposed = here + float(np.clip(step, -5.0, 5.0))
+        if not self._low < proposed < self._high:
             bounded = np.isfinite(self._low) and np.isfinite(self._high)
-            following = 0.5 * (self._low + self._high) if bounded else here + float(np.clip(excess, -5.0, 5.0))
-        self._last, self.tried, self.t = (here, excess), self.tried + 1, float(np.exp(following))
+            proposed = 0.5 * (self._low + self._high) if bounded else here + float(np.clip(excess, -5.0, 5.0))
+        self._last, self.tried, self.t = (here, excess), self.tried + 1, float(np.exp(proposed))
 
 
 def direct_svm(
@@ -216,9 +224,30 @@ def direct_svm(
     max_iter: int = 200,
     callback: Callable[[int, float], None] | None = None,
 ) -> NormSVM:
-    """All classes in one linear program [WestonWatkins1998].
+    """Train one SVM for all classes by a single linear program [WestonWatkins1998].
 
     min  alpha sum_c ||w_c||_1 + sum_i p_i sum_{c != y_i} max(0, 1 - (f_{y_i}(x_i) - f_c(x_i)))
+
+    Parameters
+    ----------
+    F : Rows of shape (m, S + 1)
+        Coordinates, then a column of ones.
+    labels : (m,) array of int
+        Numbers of the classes, from 0.
+    n_classes : int
+        How many classes there are.
+    alpha : float, >= 0
+        Weight of the norm.
+    p : (m,) array, >= 0
+        Weights of the samples.
+    start : BoxLP or None
+        Solution of a similar program, to start from.
+    tol : float
+        Accepted gap, relative to 1 + |objective|.
+    max_iter : int
+        Iterations of `box_lp`.
+    callback : callable or None
+        Called with (iteration, relative gap) in every iteration.
     """
     A, S = ClassPairs.of(F, labels, n_classes), F.shape[1] - 1
     few: Array = -np.kron(np.eye(n_classes), np.eye(S, S + 1)).astype(np.float64)
