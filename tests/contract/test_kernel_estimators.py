@@ -22,7 +22,7 @@ from rarefy.kernel import (
     KernelSubspace,
     SubspaceLPSVC,
 )
-from rarefy.ranking import OrdinalRankRC, RankRC, RankRCCV
+from rarefy.ranking import OrdinalRankRC, RankRC, RankRCCV, SmoothedHinge
 
 INSTANCES = [
     KernelSubspace(random_state=0),
@@ -35,9 +35,21 @@ INSTANCES = [
     SubspaceLPSVC(0.5, multi_class="direct", n_components=3, gamma=0.3, random_state=0),
     RankRC(random_state=0),
     RankRC(0.1, basis=12, loss="logistic", kernel="poly", degree=2, gamma=0.3, random_state=0),
-    RankRC(0.1, solver="stochastic", block_size=5, push=2.0, random_state=0),
-    RankRCCV(alphas=[0.1, 1.0], cv=2, random_state=0),
+    RankRC(0.1, solver="stochastic", emphasis={"push": 2.0}, random_state=0),
+    RankRC(
+        0.1,
+        basis=15,
+        landmarks="kmeans",
+        loss=SmoothedHinge(0.25),
+        emphasis={"false_positive_range": 0.5},
+        tol=1e-12,
+        random_state=0,
+    ),
+    RankRC(0.01, basis="random", penalty="l1", threshold={"recall": 0.8}, rare_class="spam", random_state=0),
+    RankRCCV(alphas=[0.1, 1.0], cv=2),
+    RankRCCV(RankRC(basis=8, landmarks="leverage", gamma="scale", random_state=0), alphas=[0.1, 1.0], cv=2),
     OrdinalRankRC(0.1, random_state=0),
+    OrdinalRankRC(0.1, basis=20, solver="stochastic", max_iter=2, random_state=0),
     KernelFeatureSelector(random_state=0),
     KernelFeatureSelector(2.0, 0.1, method="ao", kernel="poly", degree=2, init="scaled", tol=0.1),
     KernelFeatureSelector(2.0, 0.1, method="full", n_starts=2, random_state=0),
@@ -53,7 +65,7 @@ INSTANCES = [
     ),
 ]
 SMALL_GRIDS = {
-    RankRCCV: RankRCCV([0.01, 1.0]),
+    RankRCCV: RankRCCV(alphas=[0.01, 1.0]),
     KernelFeatureSelectorCV: KernelFeatureSelectorCV(Cs=[1.0], mus=[0.1], cv=2),
 }
 FIRST = list({type(e): e for e in reversed(INSTANCES)}.values())
@@ -64,6 +76,13 @@ def name(estimator):
 
 
 everyone = pytest.mark.parametrize("estimator", INSTANCES, ids=name)
+
+
+@pytest.fixture(autouse=True)
+def small_blocks():
+    """So that the stochastic solver has more than one."""
+    with rarefy.config_context(block_size=5):
+        yield
 
 
 @pytest.fixture
@@ -79,7 +98,7 @@ def data_for(data):
 
     def fitting(estimator):
         X, y = data
-        return (X, np.where(y == "spam", "spam", "other")) if isinstance(estimator, RankRC) else (X, y)
+        return (X, np.where(y == "spam", "spam", "other")) if isinstance(estimator, (RankRC, RankRCCV)) else (X, y)
 
     return fitting
 

@@ -1,40 +1,27 @@
-"""RankRC and OrdinalRankRC against brute force, their theory, and each other."""
+"""RankRC against brute force and its theory; its bases, storage, solvers and warnings."""
 
-import gc
-from pathlib import Path
+import copy
+import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.optimize import minimize
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import f1_score, roc_auc_score
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.metrics import roc_auc_score
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from rarefy.backends.kernel_rows import kernel_rows
-from rarefy.core.linalg.landmarks import pivoted_cholesky, ridge_leverage
+import rarefy
+from ranking_problems import hinge, rare_data, value_by_pairs
 from rarefy.core.linalg.rows import DenseRows
 from rarefy.core.losses.pairs import PairLoss, Pairs
-from rarefy.core.ranking.rankers import rank, rank_sparsely, whitening
-from rarefy.core.solvers.trust_region import trust_region
+from rarefy.core.ranking.rankers import rank, whitening
 from rarefy.exceptions import DegenerateDataError, ParameterError
-from rarefy.metrics import mauc_score
-from rarefy.ranking import OrdinalRankRC, RankRC, RankRCCV, subset_bound
-
-
-def rare_data(seed=0, m=150, rare=15, d=3):
-    rng = np.random.default_rng(seed)
-    y = np.repeat([1, 0], [rare, m - rare])
-    return rng.standard_normal((m, d)) + 1.2 * y[:, None], y
-
-
-def hinge(z, eps=0.5):
-    return np.where(z >= 1, 0.0, np.where(z >= 1 - 2 * eps, (1 - z) ** 2 / (4 * eps), 1 - eps - z))
-
-
-def value_by_pairs(f, y, penalty):
-    return hinge(f[y == 1][:, None] - f[y == 0][None]).mean() + penalty
+from rarefy.ranking import Logistic, OrdinalRankRC, RankRC, SmoothedHinge, subset_bound
 
 
 @pytest.mark.parametrize("alpha", [1.0, 1e-2, 1e-4])
@@ -70,7 +57,7 @@ def test_subset_nystroem_and_projected_map_give_the_same_scores():
     np.testing.assert_allclose(nystroem, restricted, atol=1e-5)
     np.testing.assert_allclose(projected @ linear.beta, restricted, atol=1e-5)
     model = RankRC(alpha, basis=rows, gamma=0.2, tol=1e-13).fit(X, y)
-    np.testing.assert_allclose(model.decision_function(X) + model.threshold_, restricted, atol=1e-6)
+    np.testing.assert_allclose(model.score_samples(X), restricted, atol=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -81,9 +68,7 @@ def test_bounds_are_never_violated(seed):
     rows = np.sort(rng.choice(60, rng.integers(2, 50), replace=False))
     everywhere = rng.standard_normal((200, 3)) * 2
     few, all_ = (RankRC(alpha, basis=b, gamma=0.3, tol=1e-12).fit(X, y) for b in (rows, "all"))
-    difference = np.abs(
-        (few.decision_function(everywhere) + few.threshold_) - (all_.decision_function(everywhere) + all_.threshold_)
-    ).max()
+    difference = np.abs(few.score_samples(everywhere) - all_.score_samples(everywhere)).max()
     assert difference <= few.bound_
     assert few.bound_ == subset_bound(y, rows, alpha=alpha)
     K = rbf_kernel(X, gamma=0.3)
@@ -91,46 +76,38 @@ def test_bounds_are_never_violated(seed):
     assert all_.bound_ == 0.0
 
 
-def test_bound_of_a_classifier_under_nystroem():
-    """Theorem 9, with its constant corrected, for the mean hinge loss of single points."""
-    rng = np.random.default_rng(1)
-    X, y = rare_data(1, m=60, rare=25)
-    signs, K = np.where(y == 1, 1.0, -1.0), rbf_kernel(X, gamma=0.3)
-    rows, alpha = np.sort(rng.choice(60, 30, replace=False)), 0.5
-
-    def fitted(columns):
-        T = whitening(K[np.ix_(columns, columns)])
-        F = K[:, columns] @ T
-        found = minimize(
-            lambda w: hinge(signs * (F @ w), 0.01).mean() + alpha / 2 * w @ w, np.zeros(T.shape[1]), method="BFGS"
-        )
-        return F @ found.x
-
-    difference = np.abs(fitted(rows) - fitted(np.arange(60))).max()
-    bound = subset_bound(y, rows, alpha=alpha, loss="classification")
-    assert 0 < difference < bound == subset_bound(y, 30, alpha=alpha, loss="classification")
-    assert bound == pytest.approx(np.sqrt(2) / alpha * np.sqrt(0.5))
+def test_bounds_are_for_kernels_that_the_theorem_is_about():
+    X, y = rare_data(m=90)
+    common = {"gamma": 1.0, "coef0": -0.9}
+    for kernel in ("sigmoid", "poly"):
+        assert RankRC(10, kernel=kernel, **common).fit(X, y).bound_ is None
+    assert RankRC(10, kernel="poly", gamma=1.0, coef0=1.0).fit(X, y).bound_ is not None
+    assert RankRC(10, kernel="poly", gamma=1.0, kernel_params={"coef0": -0.9}).fit(X, y).bound_ is None
+    assert RankRC(kernel="chi2", gamma=None).fit(np.abs(X), y).bound_ is not None
+    assert RankRC(10, kernel="wave").fit(np.hstack([X, X]), y).bound_ is None
+    K = rbf_kernel(X)
+    assert RankRC(10, kernel="precomputed").fit(K, y).bound_ is not None
+    assert RankRC(10, kernel="precomputed").fit(K - 0.9, y).bound_ is None
+    with pytest.raises(ParameterError, match="kernel of RankRC is not symmetric"):
+        RankRC(kernel="precomputed").fit(np.random.default_rng(0).standard_normal((90, 90)), y)
 
 
-def test_rare_points_first_lower_the_bound_most():
-    y = np.repeat([1, 0], [10, 990])
-    assert subset_bound(y, np.arange(10), alpha=1) < subset_bound(y, np.arange(10, 20), alpha=1)
+class OwnLoss:
+    def pair_sums(self, a, b):
+        return SmoothedHinge(0.5).pair_sums(a, b)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"y": [0, 1], "basis": [0], "alpha": 0.0}, "alpha of subset_bound"),
-        ({"y": [0, 1], "basis": 1, "alpha": 1.0}, "needs y and the indices"),
-        ({"y": [0, 1, 2], "basis": [1], "alpha": 1.0}, "about two classes"),
-        ({"basis": [1], "alpha": 1.0, "loss": "classification"}, "needs y"),
-        ({"basis": [1], "alpha": 1.0, "loss": "perturbation"}, "needs K"),
-        ({"alpha": 1.0, "loss": "other"}, "must be one of 'ranking'"),
-    ],
-)
-def test_subset_bound_says_what_it_needs(arguments, message):
-    with pytest.raises(ParameterError, match=message):
-        subset_bound(**arguments)
+def test_there_is_a_bound_only_for_the_plain_objective_at_its_minimum():
+    X, y = rare_data(m=200, rare=30)
+    assert RankRC(basis="all").fit(X, y).bound_ == 0.0
+    with rarefy.config_context(block_size=5):
+        assert RankRC(basis="all", solver="stochastic", max_iter=1).fit(X, y).bound_ is None
+    with pytest.warns(ConvergenceWarning):
+        assert RankRC(1e-6, max_iter=1).fit(X, y).bound_ is None
+    for options in ({"penalty": "l1"}, {"emphasis": {"push": 2.0}}, {"loss": OwnLoss()}):
+        assert RankRC(1e-2, **options).fit(X, y).bound_ is None
+    assert RankRC(1e-2).fit(X, y, np.arange(200) + 1.0).bound_ is None
+    assert RankRC(1e-2, emphasis={"push": 1.0}, loss=Logistic()).fit(X, y).bound_ == subset_bound(y, y == 1, alpha=1e-2)
 
 
 def test_bases():
@@ -151,7 +128,7 @@ def test_bases():
     np.testing.assert_array_equal(RankRC(basis=[3, 1]).fit(X, y).basis_, [3, 1])
 
 
-def test_leverage_finds_the_points_that_nothing_else_represents():
+def test_leverage_finds_the_samples_that_nothing_else_represents():
     rng = np.random.default_rng(0)
     X = np.vstack(
         [rng.standard_normal((12, 2)), 0.05 * rng.standard_normal((300, 2)) + 3.0, rng.uniform(9, 99, (8, 2))]
@@ -161,30 +138,11 @@ def test_leverage_finds_the_points_that_nothing_else_represents():
     assert np.mean([len(basis & set(range(312, 320))) for basis in far]) > 5  # evenly it would be one in 38: 0.3
 
 
-def test_ridge_leverage_is_exact_where_the_sample_is_everything():
-    rng = np.random.default_rng(0)
-    A, weights = rng.standard_normal((30, 4)), rng.random(30)
-    diagonal = np.sum(A * A, axis=1) + 0.5  # something is outside
-    ridge = weights @ np.full(30, 0.5) / 3
-    Z = np.hstack([A, np.sqrt(0.5) * np.eye(30)])
-    M = Z.T @ (weights[:, None] * Z) * np.block([[np.ones((4, 4)), np.zeros((4, 30))], [np.zeros((30, 34))]])
-    plain = np.array([z @ np.linalg.solve(M + ridge * np.eye(34), z) for z in Z])
-    scores = ridge_leverage(A, diagonal, weights, 3)
-    np.testing.assert_allclose(scores - 1e-3 * plain.mean(), plain, rtol=1e-10)
-
-
-def test_pivoted_cholesky_takes_the_worst_represented_point():
-    X, _ = rare_data(m=40)
-    K = rbf_kernel(X, gamma=0.5)
-    chosen = pivoted_cholesky(K.diagonal(), lambda i: K[:, i], 12, np.array([7, 3]))
-    assert list(chosen[:2]) == [7, 3]
-    for k in range(2, 12):  # by the definition: residuals after projection on the points so far
-        before = chosen[:k]
-        residual = K.diagonal() - np.sum(K[:, before] * np.linalg.solve(K[np.ix_(before, before)], K[before]).T, axis=1)
-        assert residual[chosen[k]] == pytest.approx(residual.max(), abs=1e-9)
-    twice = np.vstack([X[:5], X[:5]])
-    K = rbf_kernel(twice, gamma=0.5)
-    assert sorted(pivoted_cholesky(K.diagonal(), lambda i: K[:, i], 10, np.array([0, 5, 1])) % 5) == [0, 1, 2, 3, 4]
+def test_empty_documents_get_no_kernel_function():
+    X = np.abs(np.random.default_rng(0).standard_normal((300, 6)))
+    X[100:160] = 0.0
+    y = (np.arange(300) < 10).astype(int)
+    assert X[RankRC(kernel="cosine", basis=15).fit(X, y).basis_].any(axis=1).all()
 
 
 @pytest.mark.parametrize(
@@ -199,106 +157,172 @@ def test_pivoted_cholesky_takes_the_worst_represented_point():
 def test_it_is_the_same_wherever_kernel_values_are_kept(budget, overflow, storage):
     X, y = rare_data()
     expected = RankRC().fit(X, y)
-    model = RankRC(memory_budget=budget, overflow=overflow).fit(X, y)
-    assert model.storage_ == storage
+    with rarefy.config_context(memory_budget=budget, overflow=overflow):
+        model, path = RankRC().fit(X, y), RankRC().alpha_path(X, y, [1e-3])
+    assert model.storage_ == path.models[0].storage_ == storage
     assert model.objective_ == pytest.approx(expected.objective_, rel=1e-5)
     np.testing.assert_allclose(model.decision_function(X), expected.decision_function(X), atol=1e-2)
 
 
-def test_kernel_rows_on_disk_are_deleted_with_the_rows():
-    rows, _ = kernel_rows((20, 3), lambda index: np.ones((20, 3))[index], budget=0, overflow="disk")
-    file = Path(rows._A.filename)
-    assert file.is_file()
-    del rows
-    gc.collect()
-    assert not file.parent.exists()
+@pytest.mark.parametrize("alpha", [2.0**-20, 2.0**-14, 1e-3])
+@pytest.mark.parametrize("overflow", ["recompute", "disk"])
+def test_single_precision_does_not_fit_its_own_rounding(alpha, overflow):
+    rng = np.random.default_rng(0)
+    y = (rng.random(600) < 0.1).astype(int)
+    X = rng.standard_normal((600, 2)) + y[:, None]
+    budget = 5 * 600 * int(y.sum()) if overflow == "recompute" else 0
+    with warnings.catch_warnings(), rarefy.config_context(memory_budget=budget, overflow=overflow):
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = RankRC(alpha).fit(X, y)
+    assert model.storage_ in ("float32", "on disk")
+    coefficients, scores = model.dual_coef_[0], model.score_samples(X)
+    K = np.exp(-model.gamma_ * ((model.basis_points_[:, None] - model.basis_points_) ** 2).sum(axis=2))
+    value = value_by_pairs(scores, y, 0.5 * alpha * coefficients @ K @ coefficients)
+    assert model.objective_ == pytest.approx(value, rel=2e-3)
+    assert model.predict(X).sum() == y.sum()
 
 
 def test_stochastic_passes_reach_the_value_with_blocks_only():
     X, y = rare_data(m=1500, rare=20)
     exact = RankRC(1e-2).fit(X, y)
-    model = RankRC(1e-2, solver="stochastic", block_size=100, n_passes=3, random_state=0).fit(X, y)
+    with rarefy.config_context(block_size=100):
+        model = RankRC(1e-2, solver="stochastic", max_iter=3, random_state=0).fit(X, y)
     assert exact.objective_ <= model.objective_ <= 1.01 * exact.objective_
     assert model.storage_ == "blocks"
+    assert model.n_iter_ == 3 * 15
+    assert RankRC(1e-2, solver="stochastic").fit(X, y).n_iter_ == 5 * 2, "five passes over blocks of a thousand"
 
 
-def test_one_norm_is_optimal_and_sparse():
-    X, y = rare_data()
-    K = rbf_kernel(X, X[y == 1], gamma=0.2)
-    found = rank_sparsely(DenseRows(K), PairLoss(Pairs.of(y)), 3e-3, tol=1e-9)
-    assert found.converged
-    state = PairLoss(Pairs.of(y)).at(K @ found.beta)
-    g = K.T @ state.gradient
-    np.testing.assert_allclose(g[found.beta != 0], -3e-3 * np.sign(found.beta[found.beta != 0]), atol=2e-5)
-    assert np.all(np.abs(g[found.beta == 0]) <= 3e-3 + 2e-5)
-    assert 0 < np.count_nonzero(found.beta) < 15
-    model = RankRC(3e-3, penalty="l1", gamma=0.2, tol=1e-9).fit(X, y)
-    np.testing.assert_allclose(model.dual_coef_[0], found.beta, atol=1e-3)
-    assert model.bound_ is None
+def test_blocks_minimise_the_same_function_with_weights():
+    X, y = rare_data(2, m=440, rare=40)
+    weights = np.where(y == 1, 1.0, np.where(np.random.default_rng(0).random(440) < 0.5, 1.0, 100.0))
+    exact = RankRC(1e-2).fit(X, y, weights).objective_
+    with rarefy.config_context(block_size=4):
+        inexact = RankRC(1e-2, solver="stochastic", max_iter=20, random_state=0).fit(X, y, weights).objective_
+    assert exact <= inexact < 1.01 * exact
 
 
-def test_path_and_cross_validation():
+def test_a_path_has_fitted_models_with_their_own_thresholds():
     X, y = rare_data()
     alphas = [1e-3, 1.0, 1e-2]
-    path = RankRC().alpha_path(X, y, alphas)
-    for i, alpha in enumerate(alphas):
-        single = RankRC(alpha).fit(X, y)
-        assert path.objective[i] == pytest.approx(single.objective_, rel=1e-5)
-        np.testing.assert_allclose(path.scores(X)[i], single.decision_function(X) + single.threshold_, atol=0.05)
-    model = RankRCCV(alphas, cv=3).fit(X, y)
-    assert model.alpha_ in alphas
-    assert model.cv_scores_.shape == (3, 3)
-    assert model.alpha_ == alphas[int(np.argmax(model.cv_scores_.mean(axis=1)))]
-    K = X @ X.T
-    known = RankRCCV(alphas, cv=3, kernel="precomputed").fit(K, y)
-    plain = RankRCCV(alphas, cv=3, kernel="linear").fit(X, y)
-    np.testing.assert_allclose(known.cv_scores_, plain.cv_scores_, atol=1e-9)
+    names = np.where(y == 1, "fault", "fine")
+    path = RankRC(threshold="f1").alpha_path(X, names, alphas)
+    assert path.parameter == "alpha"
+    np.testing.assert_array_equal(path.values, alphas)
+    for alpha, model, scores, labels in zip(alphas, path.models, path.scores(X), path.predict(X), strict=True):
+        single = RankRC(alpha, threshold="f1").fit(X, names)
+        assert model.get_params() == single.get_params()
+        assert model.objective_ == pytest.approx(single.objective_, rel=1e-5)
+        assert model.threshold_ == pytest.approx(single.threshold_, abs=0.05)
+        assert model.bound_ == single.bound_
+        np.testing.assert_allclose(scores, single.score_samples(X), atol=0.05)
+        np.testing.assert_allclose(model.score_samples(X), scores, atol=1e-12)
+        np.testing.assert_array_equal(labels, model.predict(X))
+        assert set(vars(model)) == set(vars(single))
+    assert path.attribute("dual_coef_").shape == (3, 1, 15)
+
+
+def test_a_path_leaves_the_ranker_as_it_was():
+    X, y = rare_data()
+    model = RankRC().fit(X, y)
+    before = copy.copy(vars(model))
+    model.alpha_path(X[:, :2], y, [1.0, 0.1])
+    assert all(vars(model)[name] is value for name, value in before.items())
+    new = RankRC()
+    new.alpha_path(X, y, [1.0])
+    with pytest.raises(NotFittedError):
+        new.predict(X)
+
+
+def test_a_path_that_stops_early_warns_once_with_its_alphas():
+    X, y = rare_data()
+    with pytest.warns(ConvergenceWarning, match=r"RankRC did not reach .* 2 of 3 alphas .*\(1e-06, 1e-05\)") as caught:
+        RankRC(max_iter=3).alpha_path(X, y, [1e-6, 10.0, 1e-5])
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
 
 
 @pytest.mark.parametrize(
-    ("rule", "check"),
+    ("alphas", "message"),
     [
-        ("frequency", lambda y, p: p.sum() == y.sum()),
-        ("f1", lambda y, p: f1_score(y, p) > 0.3),
-        ({"false_positive_rate": 0.1}, lambda y, p: 0.05 < p[y == 0].mean() <= 0.1),
-        ({"cost": 1000.0}, lambda y, p: p[y == 1].all()),
+        ([], "at least one"),
+        ([1.0, 0.0], "finite numbers > 0"),
+        ([np.nan], "finite numbers > 0"),
+        ("many", "got 'many'"),
     ],
 )
-def test_thresholds(rule, check):
-    X, y = rare_data(m=400, rare=30)
-    predicted = RankRC(1e-2, threshold=rule).fit(X, y).predict(X)
-    assert check(y, predicted)
+def test_alphas_of_a_path_are_checked(alphas, message):
+    with pytest.raises(ParameterError, match=f"alphas of RankRC must be .*{message}"):
+        RankRC().alpha_path(*rare_data(), alphas)
 
 
-def test_f1_rule_is_the_best_of_all_cuts():
-    X, y = rare_data(m=200, rare=20)
-    model = RankRC(1e-2, threshold="f1").fit(X, y)
-    scores = model.decision_function(X)
-    best = max(f1_score(y, scores >= cut) for cut in scores)
-    assert f1_score(y, model.predict(X)) == pytest.approx(best)
+def test_a_path_needs_the_solver_that_starts_warm_and_good_parameters():
+    with pytest.raises(ParameterError, match="alpha_path of RankRC needs solver='trust-region'"):
+        RankRC(solver="stochastic").alpha_path(*rare_data(), [1.0])
+    with pytest.raises(ParameterError, match="'tol' parameter of RankRC"):
+        RankRC(tol=-1).alpha_path(*rare_data(), [1.0])
 
 
-def test_the_rare_class_may_be_the_first_and_may_be_named():
+def test_predictions_do_not_follow_parameters_that_are_set_later():
     X, y = rare_data()
-    names = np.where(y == 1, "fault", "fine")  # "fault" comes first
-    model = RankRC().fit(X, names)
-    assert model.rare_class_ == "fault"
-    assert roc_auc_score(names == "fine", model.decision_function(X)) > 0.8
-    with pytest.warns(UserWarning, match="the more frequent class"):
-        assert set(RankRC(rare_class="fine").fit(X, names).basis_) == set(np.flatnonzero(y == 0))
-    with pytest.raises(ParameterError, match="rare_class of RankRC is 'none'"):
-        RankRC(rare_class="none").fit(X, names)
+    for kernel, Z in (("rbf", X), ("poly", X), ("precomputed", X @ X.T)):
+        model = RankRC(0.01, kernel=kernel, basis=20).fit(Z, y)
+        before = model.predict(Z), model.decision_function(Z)
+        model.set_params(
+            kernel="chi2",
+            gamma=77.0,
+            degree=9,
+            coef0=-3.0,
+            kernel_params={"gamma": 1},
+            threshold={"cost": 1e6},
+            basis=3,
+        )
+        model.set_params(rare_class=0, emphasis={"push": 9}, loss="logistic")
+        np.testing.assert_array_equal(model.predict(Z), before[0])
+        np.testing.assert_array_equal(model.decision_function(Z), before[1])
+
+
+def partial_loss(model, X, y, beta, share, alpha, eps=0.5):
+    """The objective by loops: for every rare sample, the losses with the highest share of the others."""
+    K = rbf_kernel(X, model.basis_points_, gamma=model.gamma_)
+    scores = K @ beta
+    others = np.sort(scores[y == 0])[::-1]
+    weights = np.clip(share * len(others) - np.arange(len(others)), 0.0, 1.0) / share
+    total = sum(float(weights @ hinge(a - others, eps)) for a in scores[y == 1])
+    return total / len(others) / np.sum(y == 1) + 0.5 * alpha * beta @ K[model.basis_] @ beta
+
+
+@pytest.mark.parametrize("share", [0.05, 0.2, 0.7])
+def test_the_highest_share_is_minimised_and_not_only_followed(share):
+    X, y = rare_data(5, m=120, rare=6, shift=2.0)
+    alpha, emphasis = 1e-3, {"false_positive_range": share}
+    model = RankRC(alpha, emphasis=emphasis).fit(X, y)
+    beta = model.dual_coef_[0]
+    assert model.objective_ == pytest.approx(partial_loss(model, X, y, beta, share, alpha), rel=1e-9)
+    assert model.objective_ < 0.5, "less than that of scores that are all zero"
+    found = [
+        minimize(
+            lambda beta: partial_loss(model, X, y, beta, share, alpha),
+            start,
+            method="Nelder-Mead",
+            options={"maxiter": 800, "fatol": 1e-10, "xatol": 1e-8, "adaptive": True},
+        ).fun
+        for start in (beta, np.zeros(6))
+    ]
+    assert model.objective_ <= min(found) + 1e-6
+    path = RankRC(1.0, emphasis=emphasis).alpha_path(X, y, [alpha, 1.0])
+    assert path.models[0].objective_ == pytest.approx(model.objective_, rel=1e-5)
 
 
 def test_pushing_and_partial_ranges_favour_the_top():
     rng = np.random.default_rng(0)
     y = np.repeat([1, 0], [60, 1500])
     X = rng.standard_normal((1560, 2)) + np.where(y[:, None] == 1, [1.0, 0.3], 0.0)
-    X[60:120] += [2.5, -2.0]  # majority points that look rarer than the rare ones
+    X[60:120] += [2.5, -2.0]  # majority samples that look rarer than the rare ones
     plain = RankRC(1e-5).fit(X, y)
     K = rbf_kernel(X[:60], gamma=plain.gamma_)
-    for options in ({"push": 4.0}, {"false_positive_range": 0.05}, {"push": 2.0, "false_positive_range": 0.2}):
-        loss, model = PairLoss(Pairs.of(y), **options), RankRC(1e-5, **options).fit(X, y)
+    for emphasis in ({"push": 4.0}, {"false_positive_range": 0.05}, {"push": 2.0, "false_positive_range": 0.2}):
+        loss, model = PairLoss(Pairs.of(y), **emphasis), RankRC(1e-5, emphasis=emphasis).fit(X, y)
 
         def value(fitted, loss=loss):
             beta = fitted.dual_coef_[0]
@@ -308,12 +332,51 @@ def test_pushing_and_partial_ranges_favour_the_top():
         assert value(model) < 0.99 * value(plain)
 
 
-def test_logistic_loss_ranks_as_well():
+def test_losses_by_name_and_as_objects():
     X, y = rare_data()
-    assert roc_auc_score(y, RankRC(loss="logistic").fit(X, y).decision_function(X)) > 0.85
+    for name, loss in (("smoothed_hinge", SmoothedHinge()), ("logistic", Logistic())):
+        named, given = RankRC(loss=name).fit(X, y), clone(RankRC(loss=loss)).fit(X, y)
+        np.testing.assert_array_equal(named.dual_coef_, given.dual_coef_)
+        assert roc_auc_score(y, named.decision_function(X)) > 0.85
+    sharp = RankRC(loss=SmoothedHinge(eps=0.1), tol=1e-9).fit(X, y)
+    f, beta = sharp.score_samples(X), sharp.dual_coef_[0]
+    K = rbf_kernel(sharp.basis_points_, gamma=sharp.gamma_)
+    value = hinge(f[y == 1][:, None] - f[y == 0], 0.1).mean() + 0.5e-3 * beta @ K @ beta
+    assert sharp.objective_ == pytest.approx(value, rel=1e-9)
 
 
-def test_sparse_points():
+def test_fewer_functions_with_the_one_norm():
+    X, y = rare_data()
+    model = RankRC(3e-3, penalty="l1", gamma=0.2, tol=1e-9).fit(X, y)
+    assert 0 < np.count_nonzero(model.dual_coef_) < 15
+
+
+def test_the_rare_class_may_be_the_first_and_may_be_named():
+    X, y = rare_data()
+    names = np.where(y == 1, "fault", "fine")  # "fault" comes first
+    model = RankRC().fit(X, names)
+    assert model.rare_class_ == "fault"
+    assert roc_auc_score(names == "fine", model.decision_function(X)) > 0.8
+    for learn in (lambda m: m.fit(X, names), lambda m: m.alpha_path(X, names, [1.0]).models[0]):
+        with pytest.warns(UserWarning, match="the more frequent class") as caught:
+            assert set(learn(RankRC(rare_class="fine")).basis_) == set(np.flatnonzero(y == 0))
+        assert len(caught) == 1
+    with pytest.raises(ParameterError, match=r"'rare_class' .* of RankRC .* \['fault', 'fine'\]. Got 'none'"):
+        RankRC(rare_class="none").fit(X, names)
+
+
+def test_scores_of_rarity_do_not_depend_on_the_names_of_the_classes():
+    X, y = rare_data()
+    plain = RankRC().fit(X, y)
+    named = RankRC().fit(X, np.where(y == 1, "fraud", "ok"))
+    np.testing.assert_allclose(named.score_samples(X), plain.score_samples(X))
+    np.testing.assert_allclose(named.decision_function(X), -plain.decision_function(X))
+    assert (named.predict(X) == "fraud").sum() == np.sum(named.score_samples(X) > named.threshold_)
+    X, y = rare_data(3, m=200, rare=30)
+    assert roc_auc_score(1 - y, RankRC(rare_class=0).fit(X, 1 - y).decision_function(X)) > 0.8
+
+
+def test_sparse_samples():
     X, y = rare_data(d=6)
     X = X * (np.abs(X) > 1)
     dense, sparse = RankRC().fit(X, y), RankRC().fit(sp.csr_array(X), y)
@@ -328,138 +391,106 @@ def test_probabilities_by_calibration():
     assert probabilities[y == 1, 1].mean() > probabilities[y == 0, 1].mean() + 0.2
 
 
-def test_stopping_early_is_said():
+def test_the_width_is_the_one_that_was_used():
     X, y = rare_data()
-    with pytest.warns(ConvergenceWarning, match="stopped after 1 iterations"):
-        RankRC(1e-6, max_iter=1).fit(X, y)
+    model = RankRC(0.01, kernel_params={"gamma": 0.3}).fit(X, y)
+    assert model.gamma_ == 0.3
+    K = rbf_kernel(X, model.basis_points_, gamma=model.gamma_)
+    np.testing.assert_allclose(model.score_samples(X), K @ model.dual_coef_[0])
+    assert RankRC(gamma="auto").fit(X, y).gamma_ == pytest.approx(1 / 3)
+    assert RankRC(gamma="scale").fit(X, y).gamma_ == pytest.approx(1 / (3 * X.var()))
+    assert RankRC(kernel="precomputed").fit(X @ X.T, y).gamma_ is None
+
+
+def test_samples_without_weight_do_not_count():
+    rng = np.random.default_rng(1)
+    y = (rng.random(80) < 0.2).astype(int)
+    X, weights = rng.standard_normal((80, 2)) + y[:, None], (rng.random(80) < 0.6).astype(float)
+    here = weights > 0
+    assert RankRC(0.01).fit(X, y, weights).threshold_ == pytest.approx(RankRC(0.01).fit(X[here], y[here]).threshold_)
+
+
+def test_equal_scores_are_warned_of_and_no_sample_is_called_rare():
+    X, y = rare_data(m=90)
+    with pytest.warns(UserWarning, match="RankRC gives all samples the same score"):
+        model = RankRC().fit(np.ones((90, 2)), y)
+    assert model.predict(np.ones((90, 2))).sum() == 0
+    with pytest.warns(UserWarning, match="the same score"):
+        flat = RankRC(kernel="linear").fit(X * (y == 0)[:, None], y)  # rare rows are zero: no function is left
+    np.testing.assert_array_equal(flat.dual_coef_, 0.0)
+
+
+def test_large_alphas_and_small_kernel_values_still_rank():
+    X, y = rare_data(m=90)
+    usual = roc_auc_score(y, RankRC(10.0).fit(X, y).score_samples(X))
+    for ranker, samples in ((RankRC(1e8), X), (RankRC(kernel="linear"), 1e-6 * X)):
+        assert roc_auc_score(y, ranker.fit(samples, y).score_samples(samples)) > usual - 0.05
+        assert ranker.predict(samples).sum() == 15
+
+
+def test_stopping_early_is_reported_at_the_line_of_the_user():
+    X, y = rare_data()
+    for model in (RankRC(1e-6, max_iter=1), make_pipeline(StandardScaler(), RankRC(1e-6, max_iter=1))):
+        with pytest.warns(ConvergenceWarning, match="RankRC was stopped after 1 iterations") as caught:
+            model.fit(X, y)
+        assert caught[0].filename == __file__
 
 
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"alpha": 0.0}, r"alpha of RankRC must be a finite number > 0"),
-        ({"basis": "some"}, r"basis of RankRC must be one of 'rare', 'all', 'random'"),
-        ({"basis": [0, 500]}, r"row numbers from 0 to 149"),
-        ({"basis": 0}, r"row numbers from 0 to 149"),
-        ({"loss": "hinge2"}, r"loss of RankRC"),
-        ({"push": 0.5}, r"push of RankRC must be a finite number >= 1"),
-        ({"false_positive_range": 1.5}, r"must be a share in \(0, 1\]"),
-        ({"threshold": "best"}, r"threshold of RankRC must be 'frequency', 'f1'"),
-        ({"threshold": {"cost": -1}}, r"threshold of RankRC"),
-        ({"gamma": "scale"}, r"gamma of RankRC must be a number > 0, 'mean_distance' or None"),
+        ({"alpha": 0.0}, r"'alpha' parameter of RankRC must be a float in the range \(0"),
+        ({"alpha": np.inf}, r"'alpha' parameter of RankRC"),
+        ({"basis": "some"}, r"'basis' parameter of RankRC must be a str among .*Got 'some'"),
+        ({"basis": [0, 500]}, r"basis of RankRC.* row numbers from 0 to 149"),
+        ({"basis": [0, 0]}, r"basis of RankRC.* distinct row numbers from 0 to 149"),
+        ({"basis": [0.5]}, r"basis of RankRC.* row numbers from 0 to 149"),
+        ({"basis": np.ones(150, dtype=bool)}, r"basis of RankRC.* row numbers from 0 to 149"),
+        ({"basis": 0}, r"'basis' parameter of RankRC"),
+        ({"basis": True}, r"'basis' parameter of RankRC"),
+        ({"landmarks": "greedy"}, r"'landmarks' parameter of RankRC"),
+        ({"loss": "hinge2"}, r"'loss' parameter of RankRC .*a loss object, for example SmoothedHinge"),
+        ({"loss": SmoothedHinge}, r"'loss' parameter of RankRC .*Got <class"),
+        ({"loss": SmoothedHinge(eps=0.0)}, r"'loss' parameter of RankRC .*with eps > 0"),
+        ({"emphasis": {"push": 0.5}}, r"'emphasis' parameter of RankRC .*'push' \(a number >= 1\)"),
+        ({"emphasis": {"false_positive_range": 1.5}}, r"'false_positive_range' \(a number in \(0, 1\]\)"),
+        ({"emphasis": {"false_positive_range": True}}, r"'emphasis' parameter of RankRC"),
+        ({"emphasis": {"pull": 2.0}}, r"'emphasis' parameter of RankRC .*Got \{'pull': 2.0\}"),
+        ({"emphasis": 2.0}, r"'emphasis' parameter of RankRC"),
+        ({"gamma": "wide"}, r"'gamma' parameter of RankRC"),
+        ({"gamma": 0.0}, r"'gamma' parameter of RankRC"),
+        ({"gamma": -1.0}, r"'gamma' parameter of RankRC"),
+        ({"gamma": np.nan}, r"'gamma' parameter of RankRC"),
+        ({"max_iter": 0}, r"'max_iter' parameter of RankRC"),
         ({"penalty": "l1", "solver": "stochastic"}, r"is for penalty='l2'"),
         ({"kernel": "precomputed"}, r"needs the square matrix"),
+        ({"kernel": lambda u, v: np.nan}, r"kernel of RankRC gives values that are not finite"),
     ],
 )
-def test_bad_parameters_say_what_is_allowed(parameters, message):
+def test_bad_parameters_are_refused_with_what_is_allowed(parameters, message):
     X, y = rare_data()
     with pytest.raises(ParameterError, match=message):
         RankRC(**parameters).fit(X, y)
 
 
-def test_one_class_and_three_classes():
-    with pytest.raises(DegenerateDataError, match="two classes"):
+def test_landmarks_that_are_unavailable_are_refused():
+    X, y = rare_data()
+    with pytest.raises(ParameterError, match=r"landmarks='kmeans' of RankRC needs samples"):
+        RankRC(kernel="precomputed", landmarks="kmeans", basis=40).fit(X @ X.T, y)
+    with pytest.raises(ParameterError, match=r"landmarks='cholesky' of RankRC finds no sample x with k\(x, x\) > 0"):
+        RankRC(kernel="additive_chi2", basis=40).fit(np.abs(X), y)
+
+
+def test_one_class_and_three_classes_are_refused():
+    with pytest.raises(DegenerateDataError, match="RankRC needs samples of two classes"):
         RankRC().fit(np.eye(4), np.ones(4))
+    with pytest.raises(DegenerateDataError, match=r"RankRC needs samples of two classes.* weight\), 1"):
+        RankRC().fit(np.eye(4), [0, 1, 0, 1], [0, 1, 0, 1])
     with pytest.raises(ValueError, match="use OrdinalRankRC"):
         RankRC().fit(np.eye(4), [0, 1, 2, 1])
-    with pytest.raises(DegenerateDataError, match="at least two levels"):
-        OrdinalRankRC().fit(np.eye(4), np.ones(4))
-
-
-def test_ordinal_value_is_the_sum_over_level_pairs():
-    rng = np.random.default_rng(0)
-    y = rng.choice([10, 20, 30, 40], 80, p=[0.6, 0.2, 0.1, 0.1])
-    X = rng.standard_normal((80, 3)) + y[:, None] / 15
-    model = OrdinalRankRC(1e-2, gamma=0.2).fit(X, y)
-    assert set(model.basis_) == set(np.flatnonzero(y != 10))
-    f, K = model.decision_function(X), rbf_kernel(X[model.basis_], gamma=0.2)
-    pairs = [hinge(f[i] - f[j]) for i in range(80) for j in range(80) if y[i] > y[j]]
-    beta = model.dual_coef_[0]
-    assert model.objective_ == pytest.approx(np.mean(pairs) + 0.5e-2 * beta @ K @ beta, rel=1e-9)
-    assert model.score(X, y) == pytest.approx(mauc_score(y, f))
-    predicted = model.predict(X)
-    np.testing.assert_array_equal(np.unique(predicted, return_counts=True)[1], np.unique(y, return_counts=True)[1])
-    path = OrdinalRankRC(gamma=0.2).alpha_path(X, y, [1e-2])
-    assert path.objective[0] == pytest.approx(model.objective_, rel=1e-6)
 
 
 def test_two_levels_are_two_classes():
     X, y = rare_data()
     ordinal, binary = OrdinalRankRC().fit(X, y), RankRC().fit(X, y)
     np.testing.assert_allclose(ordinal.dual_coef_, binary.dual_coef_, atol=1e-8)
-
-
-def test_mauc_refuses_one_level():
-    with pytest.raises(DegenerateDataError, match="at least two levels"):
-        mauc_score([1, 1], [0.2, 0.3])
-
-
-def test_trust_region_finds_the_minimum_of_a_function_that_is_not_convex():
-    class Rosenbrock:
-        def __init__(self, x):
-            self.x, (a, b) = x, x
-            self.value = (1 - a) ** 2 + 100 * (b - a**2) ** 2
-            self.gradient = np.array([-2 * (1 - a) - 400 * a * (b - a**2), 200 * (b - a**2)])
-
-        def hessian_product(self, v):
-            a, b = self.x
-            return np.array([[2 - 400 * (b - 3 * a**2), -400 * a], [-400 * a, 200]]) @ v
-
-    for start in ([-1.2, 1.0], [0.0, 5.0], [3.0, -3.0]):
-        for precondition in (None, lambda v: v / np.array([800.0, 200.0])):
-            found = trust_region(Rosenbrock, np.array(start), precondition=precondition, tol=1e-14, max_iter=500)
-            np.testing.assert_allclose(found.x, [1.0, 1.0], atol=1e-4)
-            assert found.status == "optimal"
-
-
-def test_trust_region_solves_a_quadratic_in_one_step():
-    rng = np.random.default_rng(0)
-    B = rng.standard_normal((6, 6))
-    A, b = B @ B.T + np.eye(6), rng.standard_normal(6)
-
-    class Quadratic:
-        def __init__(self, x):
-            self.value, self.gradient = 0.5 * x @ A @ x - b @ x, A @ x - b
-
-        def hessian_product(self, v):
-            return A @ v
-
-    found = trust_region(Quadratic, np.zeros(6), tol=1e-14, max_iter=50)
-    np.testing.assert_allclose(found.x, np.linalg.solve(A, b), atol=1e-6)
-
-
-def test_a_path_of_the_cross_validated_ranker_is_that_of_the_ranker():
-    X, y = rare_data()
-    expected = RankRC(basis=7).alpha_path(X, y, [1e-1, 1e-3])
-    path = RankRCCV([1e-1], cv=2, basis=7).alpha_path(X, y, [1e-1, 1e-3])
-    np.testing.assert_array_equal(path.scores(X), expected.scores(X))
-
-
-@pytest.mark.parametrize("gamma", [0.0, -1.0, np.nan, "wide"])
-def test_gamma_is_checked(gamma):
-    with pytest.raises(ParameterError, match="gamma of RankRC"):
-        RankRC(gamma=gamma).fit(*rare_data())
-
-
-def test_scores_of_rarity_do_not_depend_on_the_names_of_the_classes():
-    X, y = rare_data()
-    plain = RankRC().fit(X, y)
-    named = RankRC().fit(X, np.where(y == 1, "fraud", "ok"))
-    np.testing.assert_allclose(named.score_samples(X), plain.score_samples(X))
-    np.testing.assert_allclose(named.decision_function(X), -plain.decision_function(X))
-    assert (named.predict(X) == "fraud").sum() == np.sum(named.score_samples(X) > named.threshold_)
-
-
-def test_recall_and_share_are_met_with_the_fewest_alarms():
-    X, y = rare_data()
-    scores = RankRC(0.1).fit(X, y).score_samples(X)
-    for recall in (0.3, 0.6, 0.99):
-        called = RankRC(0.1, threshold={"recall": recall}).fit(X, y).predict(X) == 1
-        assert y[called].sum() >= recall * y.sum()
-        fewest = min(np.sum(scores >= cut) for cut in scores if y[scores >= cut].sum() >= recall * y.sum())
-        assert called.sum() == fewest
-    for share in (0.02, 0.2, 0.9):
-        called = RankRC(0.1, threshold={"share": share}).fit(X, y).predict(X)
-        assert called.mean() == pytest.approx(share, abs=1 / len(y))
-    with pytest.raises(ParameterError, match=r"threshold of RankRC must be .*'recall'.*got \{'recall': 1.5\}"):
-        RankRC(threshold={"recall": 1.5}).fit(X, y)

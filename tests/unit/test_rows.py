@@ -1,5 +1,6 @@
 """The suite that every form of Rows must pass: add a form to FORMS and it is tested."""
 
+import gc
 import importlib
 import inspect
 import pkgutil
@@ -189,3 +190,13 @@ def test_as_rows_widens_integers_and_booleans():
         assert as_rows(X).gram()[0, 1] == 300
     same = as_rows(counts)
     assert as_rows(same) is same
+
+
+def test_kernel_values_on_disk_are_deleted_with_the_rows(tmp_path):
+    with rarefy.config_context(memory_budget=0, overflow="disk", scratch_folder=tmp_path):
+        rows, _ = kernel_rows((20, 3), lambda index: np.ones((20, 3))[index])
+    (folder,) = tmp_path.iterdir()
+    assert (folder / "kernel").stat().st_size == 20 * 3 * 4
+    del rows
+    gc.collect()
+    assert not list(tmp_path.iterdir())

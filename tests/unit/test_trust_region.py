@@ -147,3 +147,25 @@ def test_the_iteration_limit_is_reported():
 def test_wrong_derivatives_end_in_a_stall():
     at = function(lambda x: float(np.abs(x).sum()), lambda x: -1e10 * np.ones(2), lambda x: np.eye(2))
     assert trust_region(at, np.zeros(2), radius=1.0).status == "stalled"
+
+
+def test_the_minimum_of_a_function_that_is_not_convex_is_found():
+    """Rosenbrock's function, with and without a preconditioner."""
+    at = function(
+        lambda x: (1 - x[0]) ** 2 + 100 * (x[1] - x[0] ** 2) ** 2,
+        lambda x: np.array([-2 * (1 - x[0]) - 400 * x[0] * (x[1] - x[0] ** 2), 200 * (x[1] - x[0] ** 2)]),
+        lambda x: np.array([[2 - 400 * (x[1] - 3 * x[0] ** 2), -400 * x[0]], [-400 * x[0], 200]]),
+    )
+    for start in ([-1.2, 1.0], [0.0, 5.0], [3.0, -3.0]):
+        for precondition in (None, lambda v: v / np.array([800.0, 200.0])):
+            found = trust_region(at, np.array(start), precondition=precondition, tol=1e-14, max_iter=500)
+            np.testing.assert_allclose(found.x, [1.0, 1.0], atol=1e-4)
+            assert found.status == "optimal"
+
+
+def test_a_convex_quadratic_without_bounds_is_solved():
+    rng = np.random.default_rng(0)
+    B = rng.standard_normal((6, 6))
+    A, b = B @ B.T + np.eye(6), rng.standard_normal(6)
+    found = trust_region(quadratic(A, b), np.zeros(6), tol=1e-14, max_iter=50)
+    np.testing.assert_allclose(found.x, np.linalg.solve(A, b), atol=1e-6)

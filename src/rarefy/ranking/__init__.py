@@ -1,9 +1,10 @@
 """Ranking a rare class, or ordered levels, with few kernel functions."""
 
+from rarefy.core.losses.hinge import SmoothedHinge
+from rarefy.core.losses.logistic import Logistic
 from rarefy.ranking._bounds import subset_bound
 from rarefy.ranking._ordinal import OrdinalRankRC
-from rarefy.ranking._ranker import RankPath
 from rarefy.ranking._rankrc import RankRC
 from rarefy.ranking._rankrc_cv import RankRCCV
 
-__all__ = ["OrdinalRankRC", "RankPath", "RankRC", "RankRCCV", "subset_bound"]
+__all__ = ["Logistic", "OrdinalRankRC", "RankRC", "RankRCCV", "SmoothedHinge", "subset_bound"]

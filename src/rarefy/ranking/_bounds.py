@@ -1,39 +1,74 @@
 """How far a ranker with few kernel functions can be from the one with all."""
 
-import numpy as np
+from numbers import Integral
+from typing import Any
 
-from rarefy._parameters import check_number
+import numpy as np
+from sklearn.utils._param_validation import StrOptions
+
+from rarefy._fit import checked_arguments
+from rarefy._parameters import POSITIVE
+from rarefy.core.linalg.rows import Index
+from rarefy.core.ranking.bounds import classification_bound, left_out_shares, perturbation_bound, ranking_bound
 from rarefy.exceptions import ParameterError
 
 
-def subset_bound(y=None, basis=None, *, alpha, kappa=1.0, loss="ranking", K=None):
-    """Largest difference between the scores of a machine with few kernel functions and of one with all.
+@checked_arguments(
+    {
+        "y": ["array-like", None],
+        "basis": ["array-like", Integral, None],
+        "alpha": [POSITIVE],
+        "kappa": [POSITIVE],
+        "loss": [StrOptions({"ranking", "classification", "perturbation"})],
+        "K": ["array-like", None],
+    }
+)
+def subset_bound(
+    y: Any = None, basis: Any = None, *, alpha: float, kappa: float = 1.0, loss: str = "ranking", K: Any = None
+) -> float:
+    """Bound the difference between the scores of a model with few kernel functions and of one with all.
 
-    Three bounds on ``|f(x) - f_basis(x)|`` that hold for every x. They are about the machines that minimise
-    ``loss + alpha/2 ||w||^2`` with a hinge of slope at most 1 (the smoothed hinge and the logistic loss have it).
+    Three bounds on ``|f(x) - f_basis(x)|`` that hold for every x. They are about the minimisers of
+    ``loss + alpha/2 ||f||^2`` with a loss whose slope is at most 1, as that of the smoothed hinge and of the logistic
+    loss.
 
     Parameters
     ----------
-    y : array-like of shape (n_samples,) or None
-        Classes or levels of the training points; for `loss="ranking"`.
-    basis : array-like of indices, or int
-        The training points whose kernel functions are kept; for the two other bounds their number will do.
-    alpha : float, > 0
-        Weight of the penalty (the lambda of the theorems).
+    y : array-like of shape (n_samples,) or None, default=None
+        Classes of the training samples; for `loss="ranking"` and `loss="classification"`.
+    basis : array-like of row numbers, mask of shape (n_samples,), int or None, default=None
+        The training samples whose kernel functions are kept; for `loss="classification"` their number is enough.
+    alpha : float
+        Weight of the penalty, > 0 (the lambda of the theorems).
     kappa : float, default=1.0
-        Upper bound of k(x, x); 1 for the Gaussian kernel.
+        Upper bound of k(x, x), > 0; 1 for the Gaussian kernel.
     loss : {"ranking", "classification", "perturbation"}, default="ranking"
         - "ranking": pairs of two classes, ``2 kappa / alpha * sqrt(p_plus + p_minus)`` with the shares of each
           class that are not in the basis.
-        - "classification": the mean hinge loss of single points, ``sqrt(2) kappa / alpha * sqrt(1 - r/m)``.
-        - "perturbation": pairs, from the kernel matrix K and the distance of its Nystroem approximation.
-    K : array of shape (n_samples, n_samples) or None
+        - "classification": the mean hinge loss of single samples, ``sqrt(2) kappa / alpha * sqrt(1 - r/m)`` for r of
+          m samples.
+        - "perturbation": pairs, from the distance of the kernel matrix to its Nystroem approximation.
+    K : array-like of shape (n_samples, n_samples) or None, default=None
         The kernel matrix, for `loss="perturbation"`.
 
     Returns
     -------
     bound : float
-        The bound. Often far above what is seen: it shrinks only as fast as the basis grows.
+        The bound. It is often far above the differences that occur.
+
+    Raises
+    ------
+    ParameterError
+        If an argument is out of range, or one that `loss` needs is missing.
+
+    See Also
+    --------
+    RankRC : Its `bound_` is the first of these bounds.
+
+    References
+    ----------
+    [Tayal2014] Tayal, Effective and efficient optimization methods for kernel based classification problems, PhD
+    thesis, University of Waterloo, 2014, chapter 4.
 
     Examples
     --------
@@ -44,43 +79,34 @@ def subset_bound(y=None, basis=None, *, alpha, kappa=1.0, loss="ranking", K=None
     >>> round(subset_bound(y, range(10, 20), alpha=1.0), 3)
     2.821
     """
-    check_number("alpha", alpha, "subset_bound", strictly=True)
-    check_number("kappa", kappa, "subset_bound", strictly=True)
     if loss == "ranking":
         if y is None or basis is None or np.ndim(basis) == 0:
-            raise ParameterError("subset_bound(loss='ranking') needs y and the indices of the basis.")
+            raise ParameterError("subset_bound(loss='ranking') needs y and the row numbers of the basis.")
         y = np.asarray(y)
-        levels = np.unique(y)
-        if len(levels) != 2:
-            raise ParameterError(f"subset_bound(loss='ranking') is about two classes; y has {len(levels)}.")
-        outside = np.ones(len(y), dtype=bool)
-        outside[_rows(basis, len(y))] = False
-        return float(2.0 * kappa / alpha * np.sqrt(sum(np.mean(outside[y == level]) for level in levels)))
+        if len(np.unique(y)) != 2:
+            raise ParameterError(f"subset_bound(loss='ranking') is about two classes; y has {len(np.unique(y))}.")
+        return ranking_bound(left_out_shares(y, _row_numbers(basis, len(y))), alpha, kappa)
     if loss == "classification":
         if y is None or basis is None:
             raise ParameterError("subset_bound(loss='classification') needs y (for its length) and the basis.")
-        r = int(basis) if np.ndim(basis) == 0 else len(np.unique(_rows(basis, len(y))))
-        if not 0 <= r <= len(y):
-            raise ParameterError(f"basis of subset_bound must be a number from 0 to {len(y)}; got {basis!r}.")
-        return float(np.sqrt(2.0) * kappa / alpha * np.sqrt(max(0.0, 1.0 - r / len(y))))
-    if loss == "perturbation":
-        if K is None or basis is None or np.ndim(basis) == 0:
-            raise ParameterError("subset_bound(loss='perturbation') needs K and the indices of the basis.")
-        K = np.asarray(K, dtype=np.float64)
-        basis = np.unique(_rows(basis, len(K)))
-        approximation = K[:, basis] @ np.linalg.pinv(K[np.ix_(basis, basis)], hermitian=True) @ K[basis]
-        distance = float(np.linalg.norm(approximation - K, 2))
-        # The thesis prints the square root of the distance; its proof gives the fourth root, and so do the units.
-        return float(
-            2.0 * np.sqrt(2.0) * kappa**0.75 / alpha * distance**0.25 * (1.0 + (distance / (4.0 * kappa)) ** 0.25)
-        )
-    raise ParameterError(
-        f"loss of subset_bound must be one of 'ranking', 'classification', 'perturbation'; got {loss!r}."
-    )
+        return classification_bound(1.0 - _count(basis, len(y)) / len(y), alpha, kappa)
+    if K is None or basis is None or np.ndim(basis) == 0:
+        raise ParameterError("subset_bound(loss='perturbation') needs K and the row numbers of the basis.")
+    K = np.asarray(K, dtype=np.float64)
+    return perturbation_bound(K, np.unique(_row_numbers(basis, len(K))), alpha, kappa)
 
 
-def _rows(basis, m):
-    """Row numbers, of a mask as well."""
+def _count(basis: Any, m: int) -> int:
+    """How many different samples the basis has."""
+    if np.ndim(basis) > 0:
+        return len(np.unique(_row_numbers(basis, m)))
+    if isinstance(basis, bool) or not 0 <= basis <= m:
+        raise ParameterError(f"basis of subset_bound, if it is a number, must be from 0 to {m}; got {basis!r}.")
+    return int(basis)
+
+
+def _row_numbers(basis: Any, m: int) -> Index:
+    """Row numbers, also of a mask."""
     basis = np.asarray(basis)
     if basis.dtype == bool and basis.shape == (m,):
         return np.flatnonzero(basis)

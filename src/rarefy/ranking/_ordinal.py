@@ -1,46 +1,108 @@
 """Ranking ordered levels with kernel functions of all but the most frequent one."""
 
-import numpy as np
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from typing import Any, Self
 
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import _check_sample_weight
+
+from rarefy._fit import fit_method
+from rarefy.core.linalg.rows import Array
 from rarefy.exceptions import DegenerateDataError
 from rarefy.metrics import mauc_score
-from rarefy.ranking._ranker import KernelRanker
+from rarefy.ranking._base import KernelRanker
+from rarefy.ranking._decisions import decide_levels
+from rarefy.ranking._problem import TrainingData
+from rarefy.ranking._solve import Ranking
 
 
 class OrdinalRankRC(KernelRanker):
     """Rank ordered levels, with kernel functions of all levels but the most frequent one.
 
-    The loss is that of :class:`RankRC` over all pairs of points of different levels, measured by the share of
-    such pairs in the right order (:func:`rarefy.metrics.mauc_score`).
+    The loss is that of :class:`RankRC` over all pairs of samples of different levels; quality is measured by the share
+    of such pairs in the right order (:func:`rarefy.metrics.mauc_score`).
 
     Parameters
     ----------
     alpha : float, default=0.001
-        Weight of the penalty.
-    basis : {"rare", "all", "random"}, int or array of indices, default="rare"
-        As in :class:`RankRC`; "rare" is every level but the most frequent one.
-    kernel, gamma, degree, coef0, kernel_params, loss, eps, push, false_positive_range, penalty, solver, landmarks
-        As in :class:`RankRC`.
-    memory_budget, overflow, block_size, n_passes, tol, max_iter, random_state, verbose
-        As in :class:`RankRC`.
+        Weight of the penalty (the authors' lambda), > 0.
+    basis : {"rare", "all", "random"}, int or array of row numbers, default="rare"
+        Samples whose kernel functions are used: all levels but the most frequent one; all samples; as many as for
+        "rare", drawn at random; a number of them, those of "rare" first and the others by `landmarks`; or the given
+        rows.
+    landmarks : {"cholesky", "kmeans", "leverage", "random"}, default="cholesky"
+        How a `basis` that is a number is chosen: one by one the sample that is represented worst by those before;
+        centres of clusters; at random, with chances that grow with what a sample adds (ridge leverage scores), or with
+        equal chances.
+    kernel : str or callable, default="rbf"
+        "rbf", "poly" (or "polynomial"), "linear", "cosine", "laplacian", "sigmoid", "chi2", "additive_chi2",
+        "histogram_intersection", "spline", "wave", "precomputed", or a function of two samples.
+    gamma : float, {"mean_distance", "scale", "auto"} or None, default="mean_distance"
+        Width of the kernel, for those that have one. "mean_distance" is 1 over the mean squared distance of two
+        training samples, "scale" and "auto" are as in scikit-learn's SVC, None is the kernel function's own default.
+    degree : float, default=3
+        Degree of the polynomial kernel.
+    coef0 : float, default=1
+        Constant of the polynomial and the sigmoid kernel.
+    kernel_params : dict or None, default=None
+        Further parameters of the kernel function; they override the others.
+    loss : {"smoothed_hinge", "logistic"} or loss object, default="smoothed_hinge"
+        The loss of a pair. "smoothed_hinge" is ``SmoothedHinge(eps=0.5)``, a hinge whose corner is rounded over a
+        length of 2 eps; "logistic" is ``Logistic()``.
+    emphasis : dict or None, default=None
+        What counts more than the rest, within each level and the samples above it. ``{"push": p}`` with p > 1: samples
+        of the lower level count the more the higher they stand. ``{"false_positive_range": b}`` with b < 1: only this
+        share of the lower level counts, from the highest score down. Both may be given.
+    penalty : {"l2", "l1"}, default="l2"
+        Squared norm of the function, or sum of the absolute coefficients, which leaves fewer kernel functions.
+    solver : {"trust-region", "stochastic"}, default="trust-region"
+        The second passes over the most frequent level in blocks, and holds the kernel values of one block only; the
+        block size is a setting of :func:`rarefy.set_config`. `tol` does not apply to it, and `emphasis` is taken within
+        each block.
+    tol : float, default=1e-7
+        Accepted remaining decrease of the objective, relative to its value.
+    max_iter : int or None, default=None
+        Steps of the trust region method (None means 100; ten times as many cutting planes are allowed and fifty times
+        as many steps with ``penalty="l1"``), or passes of the stochastic solver (None means 5).
+    random_state : int, RandomState instance or None, default=None
+        Seed of what is random: the basis and the blocks.
 
     Attributes
     ----------
-    levels_ : ndarray
+    levels_ : ndarray of shape (n_levels,)
         The levels in ascending order.
     cuts_ : ndarray of shape (n_levels - 1,)
-        Scores between which `predict` sees one level: they give the training data's frequencies.
-    basis_, basis_points_, dual_coef_, gamma_, objective_, n_iter_, storage_
-        As in :class:`RankRC`.
+        Scores between which `predict` sees one level: they give the frequencies of the training data.
+    basis_ : ndarray of shape (n_basis,) or None
+        Row numbers of the training samples with a kernel function; None if centres of clusters are among them.
+    basis_points_ : array of shape (n_basis, n_features)
+        The samples of the basis; with a precomputed kernel, their row numbers.
+    dual_coef_ : ndarray of shape (1, n_basis)
+        Coefficients of the kernel functions.
+    kernel_ : object
+        The kernel with the parameters that were used.
+    gamma_ : float or None
+        Width of the kernel; None if it has none.
+    objective_ : float
+        Value reached.
+    n_iter_ : int
+        Iterations, or blocks.
+    storage_ : str
+        Where the kernel values were kept: "float64", "float32", "on disk", "recomputed" or "blocks".
     n_features_in_ : int
         Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features, when X has names that are all strings.
 
+    See Also
+    --------
+    RankRC : Two classes, with a threshold and a bound.
+    rarefy.metrics.mauc_score : The share of pairs in the right order.
+
     References
     ----------
-    [TayalColemanLi2015]
+    [Tayal2014] Tayal, Effective and efficient optimization methods for kernel based classification problems, PhD
+    thesis, University of Waterloo, 2014, chapter 6.
 
     Examples
     --------
@@ -56,174 +118,134 @@ class OrdinalRankRC(KernelRanker):
 
     def __init__(
         self,
-        alpha=0.001,
+        alpha: float = 0.001,
         *,
-        basis="rare",
-        kernel="rbf",
-        gamma="mean_distance",
-        degree=3,
-        coef0=1,
-        kernel_params=None,
-        loss="hinge",
-        eps=0.5,
-        push=1.0,
-        false_positive_range=1.0,
-        penalty="l2",
-        solver="trust-region",
-        landmarks="cholesky",
-        memory_budget=2e9,
-        overflow="recompute",
-        block_size=None,
-        n_passes=None,
-        tol=1e-7,
-        max_iter=100,
-        random_state=None,
-        verbose=0,
-    ):
+        basis: Any = "rare",
+        landmarks: str = "cholesky",
+        kernel: Any = "rbf",
+        gamma: Any = "mean_distance",
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        loss: Any = "smoothed_hinge",
+        emphasis: dict[str, float] | None = None,
+        penalty: str = "l2",
+        solver: str = "trust-region",
+        tol: float = 1e-7,
+        max_iter: int | None = None,
+        random_state: Any = None,
+    ) -> None:
         self.alpha = alpha
         self.basis = basis
+        self.landmarks = landmarks
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
         self.kernel_params = kernel_params
         self.loss = loss
-        self.eps = eps
-        self.push = push
-        self.false_positive_range = false_positive_range
+        self.emphasis = emphasis
         self.penalty = penalty
         self.solver = solver
-        self.landmarks = landmarks
-        self.memory_budget = memory_budget
-        self.overflow = overflow
-        self.block_size = block_size
-        self.n_passes = n_passes
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
-        self.verbose = verbose
 
-    def fit(self, X, y, sample_weight=None):
+    @fit_method
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn to rank.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The points; with a precomputed kernel, the square kernel matrix.
+            The samples; with a precomputed kernel, the square kernel matrix.
         y : array-like of shape (n_samples,)
             Levels that can be sorted; larger is higher.
-        sample_weight : array-like of shape (n_samples,) or None
-            Weights; a pair counts with the product of its two.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights of the samples; a pair counts with the product of its two. None means 1.
 
         Returns
         -------
         self : object
             The fitted ranker.
+
+        Raises
+        ------
+        ParameterError
+            If a parameter is out of range, or the kernel is not symmetric or not finite.
+        DegenerateDataError
+            If the samples with a positive weight are all of one level.
         """
-        X, levels, weights = self._data(X, y, sample_weight)
-        scores, _ = self._fit_ranker(X, levels, self._rare(levels, weights), weights)
-        counted = weights > 0.0
-        self.cuts_ = _cuts(scores[counted], levels[counted], weights[counted], len(self.levels_))
-        return self
+        ranking = self._rank(self._training_data(X, y, sample_weight))
+        return self._store(ranking, self._decide(ranking))
 
-    def alpha_path(self, X, y, alphas, sample_weight=None):
-        """Rankers for many weights of the penalty, from large to small, each from the one before.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in `fit`.
-        alphas : array-like of shape (n_alphas,)
-            Weights of the penalty, in any order.
-
-        Returns
-        -------
-        path : RankPath
-            The rankers. The estimator itself is left as it was.
-        """
-        copy = type(self)(**self.get_params(deep=False))
-        X, levels, weights = copy._data(X, y, sample_weight)
-        return copy._path(X, levels, copy._rare(levels, weights), weights, alphas)
-
-    def decision_function(self, X):
-        """Scores, larger for higher levels.
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Compute scores, larger for higher levels.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Points; with a precomputed kernel, their kernel values with all points seen in `fit`.
+            Samples; with a precomputed kernel, their kernel values with all samples seen in `fit`.
 
         Returns
         -------
         scores : ndarray of shape (n_samples,)
             The scores.
         """
-        check_is_fitted(self)
-        return self._scores(self._new(X), self.dual_coef_[0])
+        return self._scores(X)
 
-    def predict(self, X):
-        """Levels, by cutting the ranking where the training data's frequencies are met.
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict levels, by cutting the ranking where the frequencies of the training data are met.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            As in `decision_function`.
+            Samples; with a precomputed kernel, their kernel values with all samples seen in `fit`.
 
         Returns
         -------
         y : ndarray of shape (n_samples,)
             Levels.
         """
-        scores = self.decision_function(X)
-        return self.levels_[np.searchsorted(self.cuts_, scores)]
+        return self._labels(self._scores(X))
 
-    def score(self, X, y, sample_weight=None):
-        """Share of the pairs of different levels in the right order.
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Compute the share of the pairs of different levels that are in the right order.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            As in `decision_function`.
+            Samples; with a precomputed kernel, their kernel values with all samples seen in `fit`.
         y : array-like of shape (n_samples,)
-            Levels.
-        sample_weight : array-like of shape (n_samples,) or None
-            Weights.
+            Their levels.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights of the samples; a pair counts with the product of its two. None means 1.
 
         Returns
         -------
         score : float
-            As `rarefy.metrics.mauc_score`.
+            Between 0 and 1; see :func:`rarefy.metrics.mauc_score`.
         """
-        return mauc_score(y, self.decision_function(X), sample_weight=sample_weight)
+        return mauc_score(y, self._scores(X), sample_weight=sample_weight)
 
-    @staticmethod
-    def _rare(levels, weights):
-        frequent = int(np.argmax(np.bincount(levels, weights=weights)))
-        return np.flatnonzero((levels != frequent) & (weights > 0.0))
+    def _labels(self, scores: Array) -> NDArray[Any]:
+        return self.levels_[np.searchsorted(self.cuts_, scores)]
 
-    def _data(self, X, y, sample_weight):
-        self._check_parameters()
-        X, y = self._seen(X, y)
+    def _training_data(self, X: Any, y: Any, sample_weight: Any) -> TrainingData:
+        X, y = self._validate_training(X, y)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         found, levels = np.unique(y, return_inverse=True)
         if len(np.unique(levels[weights > 0.0])) < 2:
             raise DegenerateDataError(
-                f"{type(self).__name__} needs at least two levels to rank; y has 1 class or level (counting points "
+                f"{type(self).__name__} needs at least two levels to rank; y has 1 class or level (counting samples "
                 f"with a weight), {found[levels[weights > 0.0]].tolist()[0]!r}."
             )
-        self.levels_ = found
-        return X, levels, weights
+        frequent = int(np.argmax(np.bincount(levels, weights=weights)))
+        return TrainingData(X, levels, weights, np.flatnonzero((levels != frequent) & (weights > 0.0)), found)
 
+    def _decide(self, ranking: Ranking) -> Array:
+        return decide_levels(ranking)
 
-def _cuts(scores, levels, weights, n_levels):
-    """Scores at which to cut, so that each level gets as much weight below its end as in training, or nearly.
-
-    Cuts lie halfway between scores that differ by more than rounding: equal points are never torn apart.
-    """
-    order = np.argsort(scores, kind="stable")
-    ordered, below = scores[order], np.cumsum(weights[order])
-    apart = np.flatnonzero(np.diff(ordered) > 1e-9 * np.abs(ordered).max())
-    places = np.concatenate([[-np.inf], 0.5 * (ordered[apart] + ordered[apart + 1]), [np.inf]])
-    reached = np.concatenate([[0.0], below[apart], [below[-1]]])
-    ends = np.cumsum(np.bincount(levels, weights=weights, minlength=n_levels))[:-1]
-    return places[np.abs(reached - ends[:, None]).argmin(axis=1)]
+    def _store(self, ranking: Ranking, decision: Array) -> Self:
+        self.levels_, self.cuts_ = ranking.problem.data.labels, decision
+        return super()._store(ranking, decision)

@@ -1,80 +1,83 @@
-"""Ranking a rare class with the kernel functions of its own points."""
+"""Ranking a rare class with the kernel functions of its own samples."""
 
-import warnings
-from numbers import Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import _check_sample_weight
 
-from rarefy.exceptions import DegenerateDataError, ParameterError
-from rarefy.kernel._kernels import is_positive
-from rarefy.ranking._bounds import subset_bound
-from rarefy.ranking._ranker import KernelRanker
+from rarefy._fit import fit_method
+from rarefy._warnings import warn_user
+from rarefy.core.linalg.rows import Array
+from rarefy.exceptions import DegenerateDataError, ParameterError, RarefyWarning
+from rarefy.ranking._base import KernelRanker
+from rarefy.ranking._decisions import ClassDecision, decide_classes
+from rarefy.ranking._problem import TrainingData
+from rarefy.ranking._settings import RANKER_CONSTRAINTS, ThresholdRule, threshold_rule
+from rarefy.ranking._solve import Ranking
 
 
 class RankRC(ClassifierMixin, KernelRanker):
-    """Rank a rare class above the rest, with kernel functions of the rare points only.
+    """Rank a rare class above the rest, with kernel functions of the rare samples only.
 
-    It minimises a smoothed share of wrongly ordered pairs (one point of each class) plus
-    ``alpha/2 ||f||^2``. Pairs are never formed: a sort gives the loss of all. Kernel functions are those of the
-    rare class, so that m * m_rare kernel values are needed instead of m^2; that is the choice that a bound on
-    the difference to the machine with all kernel functions favours.
+    It minimises a smoothed share of wrongly ordered pairs (one sample of each class) plus ``alpha/2 ||f||^2``. Pairs
+    are never formed: sorting gives the loss of all of them. The kernel functions are those of the rare class, so that
+    m * m_rare kernel values are needed instead of m^2; a bound on the difference to the ranker with all kernel
+    functions favours this choice.
 
     Parameters
     ----------
     alpha : float, default=0.001
-        Weight of the penalty (the author's lambda).
-    basis : {"rare", "all", "random"}, int or array of indices, default="rare"
-        Points whose kernel functions are used: the rare class; all (RankSVM); as many as the rare class, at
-        random; that many, rare points first and the others by `landmarks`; or these rows.
-    kernel, degree, coef0, kernel_params
-        As in :class:`KernelSubspace`.
-    gamma : "mean_distance", float or None, default="mean_distance"
-        Width of the kernel; "mean_distance" is 1 over the mean squared distance of two training points.
-    loss : {"hinge", "logistic"}, default="hinge"
-        The loss of a pair: a hinge with its corner rounded, or logistic.
-    eps : float, default=0.5
-        Half the width of the rounded part of the hinge.
-    push : float, default=1.0
-        Above 1, majority points count the more the higher they stand (the p-norm push).
-    false_positive_range : float, default=1.0
-        Below 1, only this share of the majority, from the top, counts (partial area under the curve). The loss then has
-        kinks, and is minimised by cutting planes.
-    penalty : {"l2", "l1"}, default="l2"
-        Squared norm of the function, or sum of absolute coefficients, which leaves fewer kernel functions.
-    solver : {"trust-region", "stochastic"}, default="trust-region"
-        The second passes over the majority in blocks, and holds m_rare^2 + block_size * m_rare kernel values. `tol` and
-        `max_iter` are not for it; `push` and `false_positive_range` are taken within each block, so that the result
-        is another one the smaller the blocks are.
+        Weight of the penalty (the authors' lambda), > 0.
+    basis : {"rare", "all", "random"}, int or array of row numbers, default="rare"
+        Samples whose kernel functions are used: the rare class; all (RankSVM); as many as the rare class, drawn at
+        random; a number of them, rare samples first and the others by `landmarks`; or the given rows.
     landmarks : {"cholesky", "kmeans", "leverage", "random"}, default="cholesky"
-        How `basis`, when it is a number, is filled up: one by one the point that is represented worst; centres of
-        clusters; at random, with chances that grow with what a point adds (ridge leverage scores), or equal ones.
-    threshold : {"frequency", "f1"}, or dict, default="frequency"
-        Where `predict` cuts the ranking: such that the share of points called rare is that of the training
-        data; at the largest F1 of the training data; ``{"false_positive_rate": 0.01}``; ``{"recall": 0.9}``, the
-        fewest points that hold so large a share of the rare ones; ``{"share": 0.005}`` of all points; or
-        ``{"cost": 20}``, when missing a rare point costs as much as 20 false alarms. All on the training data.
+        How a `basis` that is a number is chosen: one by one the sample that is represented worst by those before;
+        centres of clusters; at random, with chances that grow with what a sample adds (ridge leverage scores), or with
+        equal chances. If the number is smaller than the rare class, it is chosen from the rare samples.
+    kernel : str or callable, default="rbf"
+        "rbf", "poly" (or "polynomial"), "linear", "cosine", "laplacian", "sigmoid", "chi2", "additive_chi2",
+        "histogram_intersection", "spline", "wave", "precomputed", or a function of two samples.
+    gamma : float, {"mean_distance", "scale", "auto"} or None, default="mean_distance"
+        Width of the kernel, for those that have one. "mean_distance" is 1 over the mean squared distance of two
+        training samples, "scale" and "auto" are as in scikit-learn's SVC, None is the kernel function's own default.
+    degree : float, default=3
+        Degree of the polynomial kernel.
+    coef0 : float, default=1
+        Constant of the polynomial and the sigmoid kernel.
+    kernel_params : dict or None, default=None
+        Further parameters of the kernel function; they override the others.
+    loss : {"smoothed_hinge", "logistic"} or loss object, default="smoothed_hinge"
+        The loss of a pair. "smoothed_hinge" is ``SmoothedHinge(eps=0.5)``, a hinge whose corner is rounded over a
+        length of 2 eps; "logistic" is ``Logistic()``.
+    emphasis : dict or None, default=None
+        What counts more than the rest. ``{"push": p}`` with p > 1: majority samples count the more the higher they
+        stand (the p-norm push). ``{"false_positive_range": b}`` with b < 1: only this share of the majority counts,
+        from the highest score down (partial area under the ROC curve); that loss is not differentiable everywhere,
+        and is minimised by cutting planes. Both may be given.
+    penalty : {"l2", "l1"}, default="l2"
+        Squared norm of the function, or sum of the absolute coefficients, which leaves fewer kernel functions.
+    solver : {"trust-region", "stochastic"}, default="trust-region"
+        The second passes over the majority in blocks, and holds m_rare^2 + block_size * m_rare kernel values; the
+        block size is a setting of :func:`rarefy.set_config`. `tol` does not apply to it, and `emphasis` is taken within
+        each block: the smaller the blocks, the more its result differs.
+    threshold : {"frequency", "f1"} or dict, default="frequency"
+        Where `predict` cuts the ranking of the training samples: such that the share called rare is that of the
+        rare class; at the largest F1; ``{"false_positive_rate": 0.01}``; ``{"recall": 0.9}``, the fewest samples that
+        hold so large a share of the rare ones; ``{"share": 0.005}`` of all samples; or ``{"cost": 20}``, when
+        missing a rare sample costs as much as 20 false alarms.
     rare_class : label or None, default=None
         The class to rank on top; None means the less frequent one.
-    memory_budget : float, default=2e9
-        Bytes that kernel values may take: in float64 if they fit, else in float32.
-    overflow : {"recompute", "disk"}, default="recompute"
-        What to do when they do not fit: compute them again whenever they are needed, or keep them in a
-        temporary file.
-    block_size : int or None, default=None
-        Majority points of one block of the stochastic solver; None means 1000 or the size of the rare class.
-    n_passes : int or None, default=None
-        Passes of the stochastic solver; None means 5.
     tol : float, default=1e-7
-        Accepted remaining decrease, relative to the value.
-    max_iter : int, default=100
-        Iterations of the trust region method; ten times as many cutting planes.
+        Accepted remaining decrease of the objective, relative to its value.
+    max_iter : int or None, default=None
+        Steps of the trust region method (None means 100; ten times as many cutting planes are allowed and fifty times
+        as many steps with ``penalty="l1"``), or passes of the stochastic solver (None means 5).
     random_state : int, RandomState instance or None, default=None
-        Seed of what is random: basis and blocks.
-    verbose : int, default=0
-        Whether to show progress.
+        Seed of what is random: the basis and the blocks.
 
     Attributes
     ----------
@@ -82,34 +85,55 @@ class RankRC(ClassifierMixin, KernelRanker):
         The class labels.
     rare_class_ : label
         The class that is ranked on top.
-    basis_ : ndarray of indices, or None
-        Training points with a kernel function; None when centres of clusters are among them.
+    basis_ : ndarray of shape (n_basis,) or None
+        Row numbers of the training samples with a kernel function; None if centres of clusters are among them.
     basis_points_ : array of shape (n_basis, n_features)
-        The basis points.
+        The samples of the basis; with a precomputed kernel, their row numbers.
     dual_coef_ : ndarray of shape (1, n_basis)
         Coefficients of the kernel functions.
     threshold_ : float
-        Score above which a point is called rare.
+        Score above which a sample is called rare.
     bound_ : float or None
-        No score of a point x with k(x, x) up to the largest of the training points differs by more than this from that
-        of the machine with all kernel functions (:func:`subset_bound`); None where the theorem says nothing, or the
-        minimum was not reached.
-    gamma_ : float
-        Width of the kernel.
+        No score of a sample x with k(x, x) up to the largest of the training samples differs by more than this from
+        that of the ranker with all kernel functions (:func:`subset_bound`); None where the theorem does not apply or
+        the minimum was not reached.
+    kernel_ : object
+        The kernel with the parameters that were used.
+    gamma_ : float or None
+        Width of the kernel; None if it has none.
     objective_ : float
         Value reached.
     n_iter_ : int
         Iterations, or blocks.
     storage_ : str
-        Where kernel values were kept.
+        Where the kernel values were kept: "float64", "float32", "on disk", "recomputed" or "blocks".
     n_features_in_ : int
         Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features, when X has names that are all strings.
 
+    See Also
+    --------
+    RankRCCV : The same with `alpha` chosen by cross-validation.
+    OrdinalRankRC : Ranks more than two ordered levels.
+    subset_bound : The bound as a function.
+
+    Notes
+    -----
+    How much memory kernel values may take, and what is done with those that do not fit, are settings of
+    :func:`rarefy.set_config`. Five of the seventeen parameters describe the kernel, with the names that they have in
+    all estimators with a kernel here and in scikit-learn; that is why there are more parameters than elsewhere.
+
     References
     ----------
-    [TayalColemanLi2015]
+    [TayalColemanLi2015] Tayal, Coleman and Li, RankRC: Large-scale nonlinear rare class ranking, IEEE Transactions on
+    Knowledge and Data Engineering 27, 2015.
+
+    [Rudin2009] Rudin, The P-norm push: a simple convex ranking algorithm that concentrates at the top of the list,
+    Journal of Machine Learning Research 10, 2009.
+
+    [NarasimhanAgarwal2013] Narasimhan and Agarwal, A structural SVM based approach for optimizing partial AUC,
+    International Conference on Machine Learning, 2013.
 
     Examples
     --------
@@ -126,168 +150,145 @@ class RankRC(ClassifierMixin, KernelRanker):
     True
     """
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = RANKER_CONSTRAINTS | {
+        "threshold": [ThresholdRule()],
+        "rare_class": "no_validation",
+    }
+
     def __init__(
         self,
-        alpha=0.001,
+        alpha: float = 0.001,
         *,
-        basis="rare",
-        kernel="rbf",
-        gamma="mean_distance",
-        degree=3,
-        coef0=1,
-        kernel_params=None,
-        loss="hinge",
-        eps=0.5,
-        push=1.0,
-        false_positive_range=1.0,
-        penalty="l2",
-        solver="trust-region",
-        landmarks="cholesky",
-        threshold="frequency",
-        rare_class=None,
-        memory_budget=2e9,
-        overflow="recompute",
-        block_size=None,
-        n_passes=None,
-        tol=1e-7,
-        max_iter=100,
-        random_state=None,
-        verbose=0,
-    ):
+        basis: Any = "rare",
+        landmarks: str = "cholesky",
+        kernel: Any = "rbf",
+        gamma: Any = "mean_distance",
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        loss: Any = "smoothed_hinge",
+        emphasis: dict[str, float] | None = None,
+        penalty: str = "l2",
+        solver: str = "trust-region",
+        threshold: Any = "frequency",
+        rare_class: Any = None,
+        tol: float = 1e-7,
+        max_iter: int | None = None,
+        random_state: Any = None,
+    ) -> None:
         self.alpha = alpha
         self.basis = basis
+        self.landmarks = landmarks
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
         self.kernel_params = kernel_params
         self.loss = loss
-        self.eps = eps
-        self.push = push
-        self.false_positive_range = false_positive_range
+        self.emphasis = emphasis
         self.penalty = penalty
         self.solver = solver
-        self.landmarks = landmarks
         self.threshold = threshold
         self.rare_class = rare_class
-        self.memory_budget = memory_budget
-        self.overflow = overflow
-        self.block_size = block_size
-        self.n_passes = n_passes
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
-        self.verbose = verbose
 
-    def fit(self, X, y, sample_weight=None):
+    @fit_method
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn to rank.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The points; with a precomputed kernel, the square kernel matrix.
+            The samples; with a precomputed kernel, the square kernel matrix.
         y : array-like of shape (n_samples,)
-            Two classes.
-        sample_weight : array-like of shape (n_samples,) or None
-            Weights; a pair counts with the product of its two.
+            Labels of two classes.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights of the samples; a pair counts with the product of its two. None means 1.
 
         Returns
         -------
         self : object
             The fitted ranker.
+
+        Raises
+        ------
+        ParameterError
+            If a parameter is out of range, or the kernel is not symmetric or not finite.
+        DegenerateDataError
+            If the samples with a positive weight are all of one class.
         """
-        X, levels, weights = self._data(X, y, sample_weight)
-        rare = np.flatnonzero((levels == 1) & (weights > 0.0))
-        scores, converged = self._fit_ranker(X, levels, rare, weights)
-        counts = weights > 0.0
-        if np.ptp(scores[counts]) == 0.0:
-            warnings.warn(
-                f"{type(self).__name__} gives all points the same score: the kernel does not tell them apart, or alpha "
-                "leaves nothing to rank with.",
-                UserWarning,
-                stacklevel=2,
+        data = self._training_data(X, y, sample_weight)
+        self._warn_of_data(data)
+        ranking = self._rank(data)
+        if np.ptp(ranking.scores[data.weights > 0.0]) == 0.0:
+            warn_user(
+                f"{type(self).__name__} gives all samples the same score: the kernel does not separate them, or alpha "
+                "is so large that nothing is left to rank with.",
+                RarefyWarning,
             )
-        self.threshold_ = _threshold(scores[counts], levels[counts] == 1, weights[counts], self.threshold)
-        self.bound_ = self._bound(X, levels, weights) if converged else None
-        return self
+        return self._store(ranking, self._decide(ranking))
 
-    def alpha_path(self, X, y, alphas, sample_weight=None):
-        """Rankers for many weights of the penalty, from large to small, each from the one before.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in `fit`.
-        alphas : array-like of shape (n_alphas,)
-            Weights of the penalty, in any order.
-
-        Returns
-        -------
-        path : RankPath
-            The rankers. The estimator itself is left as it was.
-        """
-        copy = RankRC(**self.get_params(deep=False))
-        X, levels, weights = copy._data(X, y, sample_weight)
-        rare = np.flatnonzero((levels == 1) & (weights > 0.0))
-        return copy._path(X, levels, rare, weights, alphas)
-
-    def score_samples(self, X):
-        """How rare points look: larger is rarer, whichever way the labels are sorted.
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """Compute how rare samples look: larger is rarer, whichever way the labels are sorted.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            As in `decision_function`.
+            Samples; with a precomputed kernel, their kernel values with all samples seen in `fit`.
 
         Returns
         -------
         scores : ndarray of shape (n_samples,)
-            The scores; points above `threshold_` are called rare.
+            The scores; samples above `threshold_` are called rare.
         """
-        check_is_fitted(self)
-        return self._scores(self._new(X), self.dual_coef_[0])
+        return self._scores(X)
 
-    def decision_function(self, X):
-        """Score of the second class of `classes_`, shifted so that `predict` cuts at zero.
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Compute the score of the second class of `classes_`, shifted so that `predict` cuts at zero.
 
         When the rare class is the first of the two (by the order of labels), its ranking is the reverse: use
-        `score_samples` for a score that is always larger for rarer points.
+        `score_samples` for a score that is always larger for rarer samples.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Points; with a precomputed kernel, their kernel values with all points seen in `fit`.
+            Samples; with a precomputed kernel, their kernel values with all samples seen in `fit`.
 
         Returns
         -------
         scores : ndarray of shape (n_samples,)
             The scores.
         """
-        scores = self.score_samples(X) - self.threshold_
-        return scores if self.rare_class_ == self.classes_[1] else -scores
+        return self._shifted(self._scores(X))
 
-    def predict(self, X):
-        """Class labels, by the threshold.
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict class labels, by the threshold.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            As in `decision_function`.
+            Samples; with a precomputed kernel, their kernel values with all samples seen in `fit`.
 
         Returns
         -------
         y : ndarray of shape (n_samples,)
             Labels.
         """
-        rare = self.decision_function(X) > 0.0
-        return self.classes_[rare.astype(int)]
+        return self._labels(self._scores(X))
 
-    def _data(self, X, y, sample_weight):
-        """Validated points, 1 for rare and 0 for the others, and weights."""
-        self._check_parameters()
+    def _shifted(self, scores: Array) -> Array:
+        """What `decision_function` returns, from scores that are larger for rarer samples."""
+        above = scores - self.threshold_
+        return above if self.rare_class_ == self.classes_[1] else -above
+
+    def _labels(self, scores: Array) -> NDArray[Any]:
+        return self.classes_[(self._shifted(scores) > 0.0).astype(int)]
+
+    def _training_data(self, X: Any, y: Any, sample_weight: Any) -> TrainingData:
         owner = type(self).__name__
-        _check_rule(self.threshold, owner)
-        X, y = self._seen(X, y)
+        X, y = self._validate_training(X, y)
         check_classification_targets(y)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         classes, codes = np.unique(y, return_inverse=True)
@@ -299,93 +300,46 @@ class RankRC(ClassifierMixin, KernelRanker):
         counts = np.bincount(codes, weights=weights, minlength=len(classes))
         if len(classes) < 2 or counts.min() == 0.0:
             raise DegenerateDataError(
-                f"{owner} needs points of two classes to rank; y has 1 class (counting points with a weight), "
+                f"{owner} needs samples of two classes to rank; y has 1 class (counting samples with a weight), "
                 f"{classes.tolist()[int(np.argmax(counts))]!r}."
             )
+        rare = self._rare_code(classes, counts)
+        levels = (codes == rare).astype(np.intp)
+        rows = np.flatnonzero((levels == 1) & (weights > 0.0))
+        return TrainingData(X, levels, weights, rows, classes, classes[rare])
+
+    def _rare_code(self, classes: NDArray[Any], counts: NDArray[Any]) -> int:
+        """Which of the two classes is the rare one."""
         if self.rare_class is None:
-            rare = 0 if counts[0] < counts[1] else 1
-        else:
-            match = np.flatnonzero(classes == self.rare_class)
-            if not len(match):
-                raise ParameterError(
-                    f"rare_class of {owner} is {self.rare_class!r}, but the classes of y are {classes.tolist()}."
-                )
-            rare = int(match[0])
-            if counts[rare] > 5.0 * counts[1 - rare] and isinstance(self.basis, str) and self.basis == "rare":
-                warnings.warn(
-                    f"rare_class of {owner} is {self.rare_class!r}, the more frequent class: there will be one kernel "
-                    f"function for each of its points. Name the other class, or give basis a number.",
-                    UserWarning,
-                    stacklevel=3,
-                )
-        self.classes_, self.rare_class_ = classes, classes[rare]
-        return X, (codes == rare).astype(np.intp), weights
+            return 0 if counts[0] < counts[1] else 1
+        match = np.flatnonzero(classes == self.rare_class)
+        if not len(match):
+            raise ParameterError(
+                f"The 'rare_class' parameter of {type(self).__name__} must be None or one of the classes of y, "
+                f"{classes.tolist()}. Got {self.rare_class!r} instead."
+            )
+        return int(match[0])
 
-    def _bound(self, X, levels, weights):
-        uniform = np.ptp(weights) == 0.0
-        plain = self.penalty == "l2" and self.push == 1.0 and self.false_positive_range == 1.0
-        if self.basis_ is None or not uniform or not plain or not self._is_positive(X):
-            return None
-        kappa = float(self._diagonal(X, np.arange(len(levels))).max())
-        return subset_bound(levels, self.basis_, alpha=float(self.alpha), kappa=kappa) if kappa > 0.0 else None
+    def _warn_of_data(self, data: TrainingData) -> None:
+        named = self.rare_class is not None and isinstance(self.basis, str) and self.basis == "rare"
+        others, rare = np.bincount(data.levels, weights=data.weights)
+        if named and rare > 5.0 * others:
+            warn_user(
+                f"rare_class of {type(self).__name__} is {self.rare_class!r}, the more frequent class: there will be "
+                "one kernel function for each of its samples. Name the other class, or give basis a number.",
+                RarefyWarning,
+            )
 
-    def _is_positive(self, X):
-        """Whether the kernel is positive semi-definite, as the theorem wants; of a matrix, among the basis points."""
-        shape = {"degree": self.degree, "coef0": self.coef0} | dict(self.kernel_params or {})
-        known = is_positive(self.kernel, X.shape[1], degree=shape["degree"], coef0=shape["coef0"])
-        if known is not None:
-            return known
-        eigenvalues = np.linalg.eigvalsh(self._between(X, self.basis_, self.basis_))
-        return bool(eigenvalues[0] >= -1e-8 * max(float(eigenvalues[-1]), 0.0))
+    def _decide(self, ranking: Ranking) -> ClassDecision:
+        return decide_classes(ranking, *threshold_rule(self.threshold))
 
-    def __sklearn_tags__(self):
+    def _store(self, ranking: Ranking, decision: ClassDecision) -> Self:
+        data = ranking.problem.data
+        self.classes_, self.rare_class_ = data.labels, data.rare_label
+        self.threshold_, self.bound_ = decision.threshold, decision.bound
+        return super()._store(ranking, decision)
+
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
-
-
-def _check_rule(rule, owner):
-    if isinstance(rule, str) and rule in ("frequency", "f1"):
-        return
-    if isinstance(rule, dict) and len(rule) == 1:
-        (name, value), *_ = rule.items()
-        number = isinstance(value, Real) and not isinstance(value, bool)
-        shares = ("false_positive_rate", "recall", "share")
-        if number and ((name == "cost" and 0 < value < np.inf) or (name in shares and 0 < value < 1)):
-            return
-    raise ParameterError(
-        f"threshold of {owner} must be 'frequency', 'f1', {{'cost': positive number}}, {{'false_positive_rate': s}}, "
-        f"{{'recall': s}} or {{'share': s}} with a share s in (0, 1); got {rule!r}."
-    )
-
-
-def _threshold(scores, rare, weights, rule):
-    """The score at which to cut, halfway between two training scores.
-
-    Each rule gives a worth to every number of points above the cut; ties are not cut.
-    """
-    order = np.argsort(-scores, kind="stable")
-    ordered, hit = scores[order], (weights * rare)[order]
-    true, false = (np.append(0.0, np.cumsum(part)) for part in (hit, weights[order] - hit))
-    total = float(hit.sum())
-    if rule == "frequency":
-        worth = -np.abs(true + false - total)
-    elif rule == "f1":
-        worth = 2.0 * true / (true + false + total)
-    elif "cost" in rule:
-        worth = rule["cost"] * true - false
-    elif "recall" in rule:
-        worth = np.where(true >= rule["recall"] * total * (1.0 - 1e-12), -true - false, -np.inf)
-    elif "share" in rule:
-        worth = -np.abs(true + false - rule["share"] * weights.sum())
-    else:
-        worth = np.where(false <= rule["false_positive_rate"] * (weights.sum() - total), true, -1.0 - false)
-    # Calling nobody rare is an answer only where false alarms have a price, or where nothing was ranked.
-    nobody = isinstance(rule, dict) or ordered[0] == ordered[-1]
-    allowed = np.concatenate([[nobody], ordered[:-1] > ordered[1:], [True]])
-    best = int(np.argmax(np.where(allowed, worth, -np.inf)))
-    if best == 0:
-        return float(ordered[0] + 1e-9 * (1.0 + abs(ordered[0])))
-    if best == len(ordered):
-        return float(ordered[-1] - 1.0)
-    return float(0.5 * (ordered[best - 1] + ordered[best]))

@@ -16,12 +16,46 @@ from rarefy.core.linalg.rows import Array, Index
 
 @dataclass(frozen=True)
 class SmoothedHinge:
-    """The loss; `eps` is half the length of its curved piece."""
+    """The hinge loss with its corner rounded by a parabola.
+
+    It is 0 for t >= 1, (1 - t)^2 / (4 eps) for 1 - 2 eps <= t < 1, and 1 - eps - t below.
+
+    Parameters
+    ----------
+    eps : float, default=0.5
+        Half the length of the curved piece, > 0. With 0.5 it ends at t = 0; towards 0 the loss becomes the hinge.
+
+    See Also
+    --------
+    rarefy.ranking.Logistic : The logistic loss.
+
+    References
+    ----------
+    [Chapelle2007] Chapelle, Training a support vector machine in the primal, Neural Computation 19, 2007.
+
+    Examples
+    --------
+    >>> from rarefy.ranking import RankRC, SmoothedHinge
+    >>> RankRC(loss=SmoothedHinge(eps=0.25)).loss
+    SmoothedHinge(eps=0.25)
+    """
 
     eps: float = 0.5
 
     def derivatives(self, t: Array) -> tuple[Array, Array, Array]:
-        """The loss at t, with two derivatives."""
+        """Compute the loss and its first two derivatives.
+
+        Parameters
+        ----------
+        t : ndarray
+            Margins.
+
+        Returns
+        -------
+        value, first, second : ndarrays of the shape of t
+            The loss and its derivatives; the second is undefined where the pieces meet, and there it is that of the
+            curved piece at its lower end and 0 at its upper end.
+        """
         short = 1.0 - t
         curved = (short > 0.0) & (short <= 2.0 * self.eps)
         linear = short > 2.0 * self.eps
@@ -30,7 +64,20 @@ class SmoothedHinge:
         return value, first, np.where(curved, 0.5 / self.eps, 0.0)
 
     def pair_sums(self, a: Array, b: Array) -> "HingeSums":
-        """What sums over all pairs of upper scores a and lower scores b need."""
+        """Sort the scores, for sums over all pairs.
+
+        Parameters
+        ----------
+        a : ndarray of shape (n_upper,)
+            Scores of the samples that should rank higher.
+        b : ndarray of shape (n_lower,)
+            Scores of the samples that should rank lower.
+
+        Returns
+        -------
+        sums : object
+            Sums over partners of the loss and its derivatives, by `upper` and `lower`.
+        """
         return HingeSums(self.eps, a, b)
 
 

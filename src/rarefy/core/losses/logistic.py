@@ -1,7 +1,7 @@
 r"""The logistic loss of pairs of scores, log(1 + exp(-t)) with t = a_i - b_j.
 
 It has no pieces that sorting could use. The sum over the upper scores is a smooth function of one number, interpolated
-to rounding error from its values at Chebyshev points.
+to rounding error from its values at Chebyshev nodes.
 """
 
 from dataclasses import dataclass
@@ -11,16 +11,40 @@ import numpy as np
 from rarefy.core.linalg.rows import Array
 
 _NODES = 24
-"""Chebyshev points of one panel of unit length: the logistic function is analytic in a strip of width pi, so that
+"""Chebyshev nodes of one panel of unit length: the logistic function is analytic in a strip of width pi, so that
 interpolation errors are below rounding."""
 
 
 @dataclass(frozen=True)
 class Logistic:
-    """The loss."""
+    """The logistic loss of pairs, log(1 + exp(-t)).
+
+    See Also
+    --------
+    rarefy.ranking.SmoothedHinge : The hinge loss with its corner rounded.
+
+    Examples
+    --------
+    >>> from rarefy.ranking import Logistic, RankRC
+    >>> RankRC(loss=Logistic()).loss
+    Logistic()
+    """
 
     def pair_sums(self, a: Array, b: Array) -> "LogisticSums":
-        """What sums over all pairs of upper scores a and lower scores b need."""
+        """Prepare the interpolation, for sums over all pairs.
+
+        Parameters
+        ----------
+        a : ndarray of shape (n_upper,)
+            Scores of the samples that should rank higher.
+        b : ndarray of shape (n_lower,)
+            Scores of the samples that should rank lower.
+
+        Returns
+        -------
+        sums : object
+            Sums over partners of the loss and its derivatives, by `upper` and `lower`.
+        """
         return LogisticSums(a, b)
 
 

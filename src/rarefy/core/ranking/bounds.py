@@ -12,6 +12,13 @@ import numpy as np
 from rarefy.core.linalg.rows import Array, Index
 
 
+def left_out_shares(levels: Index, basis: Index) -> list[float]:
+    """Share of each level's samples that are not in the basis."""
+    outside = np.ones(len(levels), dtype=bool)
+    outside[basis] = False
+    return [float(np.mean(outside[levels == level])) for level in np.unique(levels)]
+
+
 def ranking_bound(left_out: Sequence[float], alpha: float, kappa: float) -> float:
     """Pairs of two classes, from the share of each class that is not in the basis (4.21)."""
     return float(2.0 * kappa / alpha * np.sqrt(sum(left_out)))

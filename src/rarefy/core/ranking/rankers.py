@@ -9,7 +9,7 @@ The second form has the same solution and a Hessian that is at least alpha; prod
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -100,13 +100,16 @@ def rank(
     alpha : float, > 0
         Weight of the penalty.
     start : (k,) array or None
-        Where to begin.
+        Where to begin; None means zero, or for cuts the rough minimum of the loss over all lower samples.
     tol, max_iter, callback
         As in `trust_region`; cuts may be ten times as many as steps.
     """
-    w = np.zeros(T.shape[1]) if start is None else start
     if loss.false_positive_range < 1.0:
-        return _rank_by_cuts(K, T, loss, alpha, w, tol, 10 * max_iter, callback)
+        if start is None:
+            # Which samples stand highest has to be known before only they can count.
+            start = rank(K, T, replace(loss, false_positive_range=1.0), alpha, tol=1e-4).w
+        return _rank_by_cuts(K, T, loss, alpha, start, tol, 10 * max_iter, callback)
+    w = np.zeros(T.shape[1]) if start is None else start
     at = ridge_objective(K, T, loss, alpha)
     found = trust_region(at, w, tol=tol, max_iter=max_iter, callback=callback)
     if not found.x.any() and found.decrement > 0.0:

@@ -1,18 +1,25 @@
 """Cells of the tables and figures about ranking a rare class."""
 
 import time
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import logsumexp
 from sklearn.metrics import roc_auc_score
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import StratifiedShuffleSplit
 
-from rarefy.datasets import load
+from rarefy.datasets import load, make_rare_gaussians
 from rarefy.metrics import mauc_score
-from rarefy.papers.data import make_rare_gaussians, remember
-from rarefy.papers.rank_rc.rankers import candidates, choose, inner_folds, score, standardised
+from rarefy.papers.data import remember
+from rarefy.papers.methods import expected_warnings
+from rarefy.papers.rank_rc.rankers import Array, Labels, candidates, choose, inner_folds, score, standardised
 from rarefy.ranking import RankRC, subset_bound
+
+Metrics = dict[str, float]
+Index = NDArray[np.intp]
 
 _SPREAD = 0.5
 """Standard deviation of the simulated classes."""
@@ -21,11 +28,13 @@ _SLOW, _LARGE, _FEW_SPLITS = ("SVM-SMT", "RANK-SVM", "RANK-KMEANS"), 1300, 5
 _R2L = 3
 """From this category of connections on they are rare: remote to local, and user to root."""
 _MOST_ROWS = {"SVM": 40_000, "SVM-W": 20_000}
-"""More rows than these would take the machine hours."""
+"""More rows than these would take hours."""
 
 
-def simulated(data, *, method, overlap, rare, trial, n_test):
-    """Table 5.1: a thousand points to learn from, a thousand to choose the penalty with."""
+def simulated(
+    data: Any, *, method: Sequence[str], overlap: float, rare: float, trial: int, n_test: int
+) -> list[Metrics]:
+    """Table 5.1: a thousand samples to learn from, a thousand to choose the penalty with."""
     seed = _seed(trial, overlap, rare)
     X, y, centers = make_rare_gaussians(
         2000 + n_test, overlap=overlap, rare=rare, scale=_SPREAD, return_centers=True, random_state=seed
@@ -34,7 +43,7 @@ def simulated(data, *, method, overlap, rare, trial, n_test):
     test, check = next(StratifiedShuffleSplit(1, test_size=1000, random_state=seed).split(X[rest], y[rest]))
     bayes = 100.0 * roc_auc_score(y[rest[test]], _likelihood_ratio(X[rest[test]], centers))
     A, B, C = standardised(X[train], X[rest[check]], X[rest[test]])
-    found = []
+    found: list[Metrics] = []
     for name in method:
         exact = "RANK-SVM, all" if name == "RANK-SVM" else name
         scores, _ = score(exact, candidates(name, 1000), A, y[train], np.vstack([B, C]), seed)
@@ -44,10 +53,10 @@ def simulated(data, *, method, overlap, rare, trial, n_test):
     return found
 
 
-def real(data, *, method, collection, split):
+def real(data: Any, *, method: Sequence[str], collection: str, split: int) -> list[Metrics]:
     """Tables 5.3 and 5.4: three quarters to learn from and to choose the penalty with, a quarter to test with."""
     X, y, X_test, y_test = _split(collection, split, data)
-    found = []
+    found: list[Metrics] = []
     for name in method:
         if name in _SLOW and len(y) > _LARGE and split >= _FEW_SPLITS:
             found.append({})
@@ -60,7 +69,7 @@ def real(data, *, method, collection, split):
     return found
 
 
-def _split(collection, split, data):
+def _split(collection: str, split: int, data: Any) -> tuple[Array, Labels, Array, Labels]:
     bunch = load(collection, data)
     y = (bunch.target == 1).astype(int)
     train, test = next(StratifiedShuffleSplit(1, test_size=0.25, random_state=split).split(y, y))
@@ -68,19 +77,19 @@ def _split(collection, split, data):
     return X, y[train], X_test, y[test]
 
 
-def _seed(*values):
+def _seed(*values: float) -> int:
     """A seed that differs for every combination."""
     return int(np.random.SeedSequence([round(1000 * value) for value in values]).generate_state(1)[0])
 
 
-def _likelihood_ratio(X, centers):
+def _likelihood_ratio(X: Array, centers: Sequence[Array]) -> Array:
     """Logarithm of the density of the rare class over that of the other, up to a constant: no score ranks better."""
     many, few = (logsumexp(-((X[:, None] - c[None]) ** 2).sum(axis=2) / (2.0 * _SPREAD**2), axis=1) for c in centers)
     return few - many
 
 
-def bounds(data, *, bound, collection, share, draw, n_rows):
-    """Figure 4.1: how far scores can be from those with all kernel functions when a share of the points has one."""
+def bounds(data: Any, *, bound: Sequence[str], collection: str, share: float, draw: int, n_rows: int) -> list[Metrics]:
+    """Figure 4.1: how far scores can be from those with all kernel functions when a share of the samples has one."""
     X, y = _sample(collection, n_rows, draw, data)
     n, rng = round(share * len(y)), np.random.default_rng(draw)
     rare_first = np.argsort(-y, kind="stable")[:n]
@@ -93,7 +102,7 @@ def bounds(data, *, bound, collection, share, draw, n_rows):
     return [{"bound": found[name]} for name in bound]
 
 
-def _sample(collection, n_rows, seed, data):
+def _sample(collection: str, n_rows: int, seed: int, data: Any) -> tuple[Array, Labels]:
     """Some rows of a set, with its share of rare ones."""
     bunch = load(collection, data)
     y = (bunch.target == 1).astype(int)
@@ -103,21 +112,25 @@ def _sample(collection, n_rows, seed, data):
     return standardised(bunch.data)[0], y
 
 
-def losses(data, *, method, overlap, rare, log2_lambda, trial, n_test):
-    """Figure 5.2: mean hinge loss of pairs along the path of penalties, with points learnt from and with others."""
+def losses(
+    data: Any, *, method: str, overlap: float, rare: float, log2_lambda: Sequence[float], trial: int, n_test: int
+) -> list[Metrics]:
+    """Figure 5.2: mean hinge loss of pairs along the path of penalties, of training samples and of others."""
     X, y = make_rare_gaussians(
         1000 + n_test, overlap=overlap, rare=rare, scale=_SPREAD, random_state=_seed(trial, overlap, rare)
     )
     test, train = next(StratifiedShuffleSplit(1, test_size=1000, random_state=trial).split(X, y))
     A, B = standardised(X[train], X[test])
     basis = {"RANK-SVM": "all", "RANK-RND": "random", "RANK-RC": "rare"}[method]
-    path = RankRC(basis=basis, random_state=trial, max_iter=30).alpha_path(A, y[train], 2.0 ** np.array(log2_lambda))
-    learnt, new = ([_pair_loss(each, y[rows]) for each in path.scores(Z)] for Z, rows in ((A, train), (B, test)))
-    return [{"train loss": a, "test loss": b, "lowest test loss": min(new)} for a, b in zip(learnt, new, strict=True)]
+    ranker = RankRC(basis=basis, random_state=trial, max_iter=30)
+    with expected_warnings():
+        path = ranker.alpha_path(A, y[train], 2.0 ** np.array(log2_lambda))
+    known, new = ([_pair_loss(each, y[rows]) for each in path.scores(Z)] for Z, rows in ((A, train), (B, test)))
+    return [{"train loss": a, "test loss": b, "lowest test loss": min(new)} for a, b in zip(known, new, strict=True)]
 
 
-def _pair_loss(scores, y):
-    """Mean of max(0, 1 - difference) over all pairs of a rare and another point."""
+def _pair_loss(scores: Array, y: Labels) -> float:
+    """Mean of max(0, 1 - difference) over all pairs of a rare and another sample."""
     few, many = scores[y == 1], np.sort(scores[y == 0])
     above = np.append(np.cumsum(many[::-1])[::-1], 0.0)  # sums of the largest scores
     first = np.searchsorted(many, few - 1.0)
@@ -125,7 +138,9 @@ def _pair_loss(scores, y):
     return float(np.sum(counts * (1.0 - few) + above[first]) / (len(few) * len(many)))
 
 
-def intrusion(data, *, method, share, sample, n_check, n_test):
+def intrusion(
+    data: Any, *, method: Sequence[str], share: float, sample: int, n_check: int, n_test: int
+) -> list[Metrics]:
     """Figure 5.3: AUC, time and support vectors with a share (in %) of the KDD Cup's rows to learn from."""
     X, y, X_test, y_test = _connections(data)
     rows, rest = next(StratifiedShuffleSplit(1, train_size=share / 100.0, random_state=sample).split(y, y >= _R2L))
@@ -134,7 +149,7 @@ def intrusion(data, *, method, share, sample, n_check, n_test):
     code = _coder(X[rows], y[rows])
     A, B, C = standardised(code(X[rows]), code(X[rest]), code(X_test[test]))
     rare, folds = (y[np.append(rows, rest)] >= _R2L).astype(int), [np.split(np.arange(len(A) + len(B)), [len(A)])]
-    found = []
+    found: list[Metrics] = []
     for name in method:
         if len(A) > _MOST_ROWS.get(name, np.inf):
             found.append({})
@@ -145,12 +160,13 @@ def intrusion(data, *, method, share, sample, n_check, n_test):
         seconds = time.process_time() - start
         scores, _ = score(name, [value], A, rare[: len(A)], C, sample)
         auc = 100.0 * float(roc_auc_score(y_test[test] >= _R2L, scores[0]))
-        found.append({"AUC": auc, "seconds": seconds, "support vectors": support[0], "rows": len(A)})
+        counted = {} if support is None else {"support vectors": support[0]}
+        found.append({"AUC": auc, "seconds": seconds, "rows": len(A)} | counted)
     return found
 
 
 @remember
-def _connections(data):
+def _connections(data: Any) -> tuple[Any, ...]:
     """The KDD Cup's rows, each once."""
     bunch = load("kddcup99_10pct", data)
     parts = []
@@ -162,14 +178,14 @@ def _connections(data):
     return tuple(parts)
 
 
-def _all_rare_and_some(rows, rare, n, seed):
+def _all_rare_and_some(rows: Index, rare: NDArray[np.bool_], n: int, seed: int) -> Index:
     """All rare ones of the rows and others, so many in all."""
     few, many = rows[rare[rows]], rows[~rare[rows]]
     wanted = min(len(many), max(0, n - len(few)))
     return np.append(few, np.random.default_rng(seed).choice(many, wanted, replace=False))
 
 
-def _coder(X, y):
+def _coder(X: Array, y: Labels) -> Callable[[Array], Array]:
     """43 features: protocol as three indicators, service and flag as the share of attacks where they occur."""
     attack, shares = (y > 0).astype(float), []
     for column in (2, 3):
@@ -178,7 +194,7 @@ def _coder(X, y):
         hits = np.bincount(codes, weights=attack, minlength=100)
         shares.append(np.where(counts > 0, hits / np.maximum(counts, 1), attack.mean()))
 
-    def code(Z):
+    def code(Z: Array) -> Array:
         protocol = (Z[:, [1]] == np.arange(3)).astype(float)
         rates = [share[Z[:, column].astype(int)] for column, share in zip((2, 3), shares, strict=True)]
         return np.column_stack([Z[:, :1], Z[:, 4:], protocol, *rates])
@@ -186,7 +202,7 @@ def _coder(X, y):
     return code
 
 
-def levels(data, *, method, collection, split):
+def levels(data: Any, *, method: Sequence[str], collection: str, split: int) -> list[Metrics]:
     """Chapter 6: half of the rows to learn from, a quarter to choose the penalty with, a quarter to test with."""
     X, y = _ordered(collection, split, data)
     train, rest = next(StratifiedShuffleSplit(1, test_size=0.5, random_state=split).split(X, y))
@@ -195,7 +211,7 @@ def levels(data, *, method, collection, split):
     )
     A, B, C = standardised(X[train], X[check], X[test])
     known, folds = np.append(train, check), [np.split(np.arange(len(train) + len(check)), [len(train)])]
-    found = []
+    found: list[Metrics] = []
     for name in method:
         exact = f"ordinal {name}" if name.startswith("RANK") else name
         value = choose(exact, np.vstack([A, B]), y[known], folds, split, measure=mauc_score)
@@ -206,7 +222,7 @@ def levels(data, *, method, collection, split):
     return found
 
 
-def _ordered(collection, seed, data):
+def _ordered(collection: str, seed: int, data: Any) -> tuple[Array, Labels]:
     if collection != "simulated":
         bunch = load(collection, data)
         return bunch.data, bunch.target.astype(int)

@@ -1,0 +1,148 @@
+"""The problem that rankers solve: training data, basis, kernel values and loss."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarefy.backends.kernel_rows import kernel_rows
+from rarefy.core.linalg.rows import Array, Index, Rows
+from rarefy.core.losses.pairs import PairLoss, Pairs
+from rarefy.core.ranking.bounds import left_out_shares
+from rarefy.core.ranking.rankers import whitening
+from rarefy.exceptions import ParameterError
+from rarefy.kernel._kernels import BoundKernel
+from rarefy.kernel._landmarks import Landmarks, Pool, choose_landmarks, given_landmarks
+from rarefy.ranking._settings import Settings
+
+_DOUBLE, _SINGLE = 1e-12, 1e-8
+"""Squared distance, relative to the largest, at which a kernel function counts as a combination of those before: with
+kernel values in single precision, what is smaller is mostly their rounding."""
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """Checked training data."""
+
+    X: Any
+    levels: Index
+    """0, 1, ...; samples of higher levels are ranked above those of lower ones."""
+    weights: Array
+    rare: Index
+    """Row numbers of the rare samples that have a weight."""
+    labels: NDArray[Any]
+    """The labels of y in ascending order."""
+    rare_label: Any = None
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What all weights of the penalty share."""
+
+    data: TrainingData
+    settings: Settings
+    kernel: BoundKernel
+    basis: Landmarks
+    loss: PairLoss
+    T: Array | None
+    """`whitening` of the kernel matrix of the basis; None if the penalty is not a norm in feature space."""
+    K: Rows | None
+    """Kernel values of all samples with the basis; None if they are computed block by block."""
+    storage: str
+    """Where these values are."""
+
+    def kernel_values(self, rows: Any) -> Any:
+        """Kernel values of some samples with the basis."""
+        return self.kernel(self.data.X[rows], self.basis.places)
+
+    def scores(self, beta: Array) -> Array:
+        """Scores of the training samples as they will be, without the rounding of stored kernel values."""
+        if self.K is not None and self.storage == "float64":
+            return self.K @ beta
+        return expand(self.kernel, self.data.X, self.basis.places, beta)
+
+    @cached_property
+    def bound_facts(self) -> tuple[list[float], float] | None:
+        """Shares of both classes outside the basis and the largest k(x, x), if the bound holds for such problems."""
+        basis, weights = self.basis.indices, self.data.weights
+        if basis is None or np.ptp(weights) != 0.0 or not self.settings.is_plain:
+            return None
+        if not self.kernel.is_positive(self.data.X, basis):
+            return None
+        kappa = float(self.kernel.diagonal(self.data.X).max())
+        return (left_out_shares(self.data.levels, basis), kappa) if kappa > 0.0 else None
+
+
+def expand(kernel: BoundKernel, X: Any, places: Any, beta: Array) -> Array:
+    """Sums of kernel functions with coefficients, at samples; block by block."""
+    scores = np.empty((X.shape[0], *np.shape(beta)[1:]))
+    step = max(1, (1 << 22) // max(1, len(beta)))
+    for first in range(0, X.shape[0], step):
+        part = slice(first, first + step)
+        scores[part] = kernel(X[part], places) @ beta
+    return scores
+
+
+def build_problem(data: TrainingData, settings: Settings, kernel: BoundKernel, rng: np.random.Generator) -> Problem:
+    """Choose the basis and evaluate the kernel."""
+    basis = _choose_basis(data, settings, kernel, rng)
+    K_RR, single = _basis_matrix(data.X, basis, kernel, settings.owner)
+    loss = PairLoss(Pairs.of(data.levels, data.weights), settings.loss, settings.push, settings.false_positive_range)
+    K, storage = None, "blocks"
+    if settings.solver != "stochastic":
+        K, storage = kernel_rows((data.X.shape[0], len(K_RR)), lambda rows: kernel(data.X[rows], basis.places))
+        single |= storage in ("float32", "on disk")
+    T = None if settings.penalty == "l1" else whitening(0.5 * (K_RR + K_RR.T), _SINGLE if single else _DOUBLE)
+    return Problem(data, settings, kernel, basis, loss, T, K, storage)
+
+
+def _basis_matrix(X: Any, basis: Landmarks, kernel: BoundKernel, owner: str) -> tuple[Array, bool]:
+    """The kernel matrix of the basis, and whether it came in single precision."""
+    values = np.asarray(kernel(X[basis.indices] if kernel.precomputed else basis.places, basis.places))
+    K_RR = np.asarray(values, dtype=np.float64)
+    if not np.isfinite(K_RR).all():
+        raise ParameterError(f"The kernel of {owner} gives values that are not finite.")
+    if not np.allclose(K_RR, K_RR.T, rtol=1e-5, atol=1e-8 * float(np.abs(K_RR).max(initial=0.0))):
+        raise ParameterError(f"The kernel of {owner} is not symmetric: k(x, y) differs from k(y, x).")
+    return K_RR, values.dtype == np.float32
+
+
+def _choose_basis(data: TrainingData, settings: Settings, kernel: BoundKernel, rng: np.random.Generator) -> Landmarks:
+    basis, used = settings.basis, np.flatnonzero(data.weights)
+    if isinstance(basis, Integral):
+        return _rare_first(data, settings, kernel, min(int(basis), len(used)), rng)
+    if not isinstance(basis, str):
+        indices = given_landmarks(basis, data.X.shape[0], "basis", settings.owner)
+    elif basis == "random":
+        indices = np.sort(rng.choice(used, len(data.rare), replace=False))
+    else:
+        indices = data.rare if basis == "rare" else used
+    return Landmarks(indices, kernel.places(data.X, indices))
+
+
+def _rare_first(
+    data: TrainingData, settings: Settings, kernel: BoundKernel, n: int, rng: np.random.Generator
+) -> Landmarks:
+    """A basis of n samples: all rare ones and others chosen by the rule, or n rare ones chosen by it."""
+    rare = data.rare
+    if n == len(rare):
+        return Landmarks(rare, kernel.places(data.X, rare))
+    fewer = n < len(rare)
+    first = rare[:0] if fewer else rare
+    wanted = n - len(first)
+
+    def coordinates(some: Index, pilot: Index) -> Array:
+        return kernel.between(data.X, some, pilot) @ whitening(kernel.between(data.X, pilot, pilot))
+
+    samples = rare if fewer else np.setdiff1d(np.flatnonzero(data.weights), rare)
+    pool = Pool(data.X, kernel, samples, coordinates, first=first, at_most=max(2000, 10 * wanted))
+    found = choose_landmarks(settings.landmarks, pool, wanted, rng)
+    if found.indices is not None and not len(found.indices):
+        raise ParameterError(
+            f"landmarks={settings.landmarks!r} of {settings.owner} finds no sample x with k(x, x) > 0; use "
+            "landmarks='random' or another kernel."
+        )
+    return found

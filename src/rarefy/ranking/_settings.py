@@ -1,0 +1,117 @@
+"""Parameters of rankers: what is accepted, and the form in which fitting needs them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+from sklearn.utils._param_validation import HasMethods, Options, StrOptions
+
+from rarefy._parameters import COUNT, POSITIVE, Number
+from rarefy.core.losses.hinge import SmoothedHinge
+from rarefy.core.losses.logistic import Logistic
+from rarefy.core.losses.pairs import LossOfPairs
+from rarefy.core.ranking.thresholds import RULES as THRESHOLDS
+from rarefy.kernel._base import KERNEL_CONSTRAINTS
+from rarefy.kernel._landmarks import RULES as LANDMARKS
+
+LOSSES: Mapping[str, LossOfPairs] = {"smoothed_hinge": SmoothedHinge(), "logistic": Logistic()}
+_EMPHASES = {"push": Number(Real, 1, None, closed="left"), "false_positive_range": Number(Real, 0, 1, closed="right")}
+
+
+class LossObject(HasMethods):
+    """A loss that is given as an object."""
+
+    def __init__(self) -> None:
+        super().__init__(["pair_sums"])
+
+    def is_satisfied_by(self, val: Any) -> bool:
+        """Whether it has the method, and its length of rounding is positive."""
+        if isinstance(val, type) or not super().is_satisfied_by(val):
+            return False
+        return not isinstance(val, SmoothedHinge) or POSITIVE.is_satisfied_by(val.eps)
+
+    def __str__(self) -> str:
+        return "a loss object, for example SmoothedHinge(eps=0.25) with eps > 0"
+
+
+class Emphasis(Options):
+    """A dict of what is emphasised."""
+
+    def __init__(self) -> None:
+        super().__init__(dict, set())
+
+    def is_satisfied_by(self, val: Any) -> bool:
+        """Whether all keys are known and their values in range."""
+        return isinstance(val, dict) and all(k in _EMPHASES and _EMPHASES[k].is_satisfied_by(v) for k, v in val.items())
+
+    def __str__(self) -> str:
+        return "a dict with 'push' (a number >= 1), 'false_positive_range' (a number in (0, 1]) or both"
+
+
+class ThresholdRule(StrOptions):
+    """A rule of `core.ranking.thresholds.RULES`, by name or, if it takes a value, as {name: value}."""
+
+    def __init__(self) -> None:
+        super().__init__({name for name, rule in THRESHOLDS.items() if rule.takes == "nothing"})
+
+    def is_satisfied_by(self, val: Any) -> bool:
+        """Whether the rule is known and its value in range."""
+        if not isinstance(val, dict) or len(val) != 1:
+            return super().is_satisfied_by(val)
+        name, value = threshold_rule(val)
+        rule = THRESHOLDS.get(name)
+        return rule is not None and rule.takes != "nothing" and POSITIVE.is_satisfied_by(value) and rule.accepts(value)
+
+    def __str__(self) -> str:
+        words = [
+            repr(name) if rule.takes == "nothing" else f"{{{name!r}: {rule.takes}}}"
+            for name, rule in THRESHOLDS.items()
+        ]
+        return f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def threshold_rule(threshold: Any) -> tuple[str, float]:
+    """Name and value of a rule; the value of one that takes none is 0."""
+    if isinstance(threshold, str):
+        return threshold, 0.0
+    ((name, value),) = threshold.items()
+    return name, value
+
+
+RANKER_CONSTRAINTS: dict[str, list[Any]] = {
+    "alpha": [POSITIVE],
+    "basis": [StrOptions({"rare", "all", "random"}), COUNT, "array-like"],
+    "landmarks": [StrOptions(set(LANDMARKS))],
+    **KERNEL_CONSTRAINTS,
+    "loss": [StrOptions(set(LOSSES)), LossObject()],
+    "emphasis": [Emphasis(), None],
+    "penalty": [StrOptions({"l2", "l1"})],
+    "solver": [StrOptions({"trust-region", "stochastic"})],
+    "tol": [POSITIVE],
+    "max_iter": [COUNT, None],
+    "random_state": ["random_state"],
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Checked parameters, beside the kernel and the weight of the penalty."""
+
+    owner: str
+    """The class that errors name."""
+    basis: Any
+    landmarks: str
+    loss: LossOfPairs
+    push: float
+    false_positive_range: float
+    penalty: str
+    solver: str
+    tol: float
+    max_iter: int | None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is the objective that the bound on scores is about, with a loss of slope at most 1."""
+        emphasised = self.push != 1.0 or self.false_positive_range != 1.0
+        return self.penalty == "l2" and not emphasised and isinstance(self.loss, (SmoothedHinge, Logistic))
