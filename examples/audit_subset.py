@@ -57,7 +57,7 @@ def main():
         kbest = SelectKBest(k=k).fit(X, y).get_support(indices=True)
         rfe = RFE(LinearSVC(), n_features_to_select=k, step=0.1).fit(X, y).get_support(indices=True)
         bss = BSSSelector(k, rank=k // 2 if k < N_ROWS else None).fit(X)
-        choices = {"SelectKBest": (kbest, None), "RFE": (rfe, None), "BSSSelector": (bss.selected_, bss.weights_)}
+        choices = {"SelectKBest": (kbest, None), "RFE": (rfe, None), "BSSSelector": (bss.support_, bss.weights_)}
         for name, (support, weights) in choices.items():
             c = rarefy.certify(X, support, weights, y=y)
             bound = "no bound" if c.radius_margin_ratio is None else f"{c.radius_margin_ratio:.1f}"

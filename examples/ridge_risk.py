@@ -2,12 +2,12 @@
 
 Problem
 -------
-You fit ridge regression on many columns and want to predict from few. The certificate bounds the risk at the design
-points after selection; you want to see how close to the truth the bounds are.
+You fit ridge regression on many columns and want to predict from few. The certificate bounds the risk at the training
+samples after selection; you want to see how close to the truth the bounds are.
 
 What was observed
 -----------------
-30 rows, 1000 columns, of which 90 tell two groups of rows apart (so one singular value dwarfs the others).
+30 rows, 1000 columns, of which 90 separate two groups of rows (so one singular value is far larger than the others).
 
 - With 180 columns (six for each dimension) the worst-case risk grows by the factors 2.9 and 3.2 for the two
   penalties, the average one by 1.4 and 1.6; the bound is 5.8. With 270 columns: 1.9 and 2.0, 1.2 and 1.3, bound 3.6.

@@ -22,6 +22,8 @@ less is 0.008 of accuracy.
   about these labels and not a guarantee.
 """
 
+import warnings
+
 import numpy as np
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.feature_selection import SelectKBest, chi2
@@ -31,6 +33,7 @@ from sklearn.svm import LinearSVC
 
 import rarefy
 from rarefy.datasets import make_topics
+from rarefy.exceptions import FewerFeaturesWarning
 from rarefy.selection import BSSSelector, LeverageScoreSelector
 
 
@@ -53,6 +56,7 @@ def guarantee(model, X):
 
 
 def main():
+    warnings.simplefilter("ignore", FewerFeaturesWarning)  # leverage scores draw some words more than once
     topics = make_topics(120, 5000, random_state=0)
     X, y = topics.data, topics.target
     folds = StratifiedKFold(5, shuffle=True, random_state=0)

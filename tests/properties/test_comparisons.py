@@ -6,13 +6,14 @@ import scipy.linalg
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.datasets import make_classification
 
 from oracles import textbook
 from problems import STRUCTURES, make_matrix
 from rarefy.core.linalg.rows import as_rows
 from rarefy.core.sparsify.pivoted_qr import pivoted_columns
 from rarefy.core.svm.l1_svm import l1_svm
-from rarefy.exceptions import TruncatedRankWarning
+from rarefy.exceptions import FewerFeaturesWarning, TruncatedRankWarning
 from rarefy.selection import InformationGainSelector, LPSVMSelector, RandomSelector, ReliefSelector, RRQRSelector
 
 seeds = st.integers(0, 2**32 - 1)
@@ -43,12 +44,13 @@ def test_pivots_with_residuals_of_very_different_sizes():
 
 def test_rrqr_stops_at_the_rank_or_goes_on_with_a_warning():
     X = make_matrix("gaussian", 5, 30, 0)
-    assert RRQRSelector(12).fit(X).selected_.shape == (5,)
+    with pytest.warns(FewerFeaturesWarning, match="have rank 5"):
+        assert RRQRSelector(12).fit(X).selection_order_.shape == (5,)
     with pytest.warns(TruncatedRankWarning, match="rank 5; the order of the other 7 features follows rounding"):
         further = RRQRSelector(12, past_rank="continue").fit(X)
     assert further.support_.sum() == 12
     assert further.rank_ == 5
-    np.testing.assert_array_equal(further.selected_[:5], RRQRSelector(5).fit(X).selected_)
+    np.testing.assert_array_equal(further.selection_order_[:5], RRQRSelector(5).fit(X).selection_order_)
 
 
 @settings(max_examples=60)
@@ -61,7 +63,7 @@ def test_information_gain_equals_a_plain_count(seed, n, d, classes):
     for container in (X, sp.csr_array(X), sp.csc_array(X)):
         fitted = InformationGainSelector(1).fit(container, y)
         np.testing.assert_allclose(fitted.scores_, expected, atol=1e-12)
-    assert fitted.scores_[fitted.selected_[0]] == fitted.scores_.max()
+    assert fitted.scores_[fitted.selection_order_[0]] == fitted.scores_.max()
 
 
 @settings(max_examples=60)
@@ -105,7 +107,7 @@ def test_lpsvm_keeps_few_features_and_predicts():
     X = rng.standard_normal((80, 1000))
     X[:, [3, 500]] += 3 * (y == "yes")[:, None]
     fitted = LPSVMSelector(C=0.5).fit(X, y)
-    assert {3, 500} <= set(fitted.selected_[:3])
+    assert {3, 500} <= set(fitted.selection_order_[:3])
     assert fitted.support_.sum() < 40
     assert fitted.score(X, y) > 0.9
     np.testing.assert_array_equal(np.flatnonzero(fitted.coef_[0]), np.flatnonzero(fitted.support_))
@@ -118,3 +120,11 @@ def test_random_is_uniform():
         counts += RandomSelector(2, random_state=seed).fit(X).support_
     # Each count is binomial(3000, 1/3): standard deviation 26.
     assert np.all(np.abs(counts - 1000) < 130)
+
+
+@pytest.mark.parametrize("factor", [1e-3, 1e3])
+def test_a_common_factor_on_all_columns_is_one_on_C(factor):
+    X, y = make_classification(100, 20, random_state=0)
+    one, other = LPSVMSelector(C=factor).fit(X, y), LPSVMSelector(C=1.0).fit(factor * X, y)
+    np.testing.assert_allclose(other.coef_ * factor, one.coef_, atol=1e-6 * np.abs(one.coef_).max(initial=1.0))
+    assert other.duality_gap_ == pytest.approx(one.duality_gap_ / factor, abs=1e-6)

@@ -9,16 +9,17 @@ from hypothesis import strategies as st
 
 import rarefy
 from oracles import textbook
-from rarefy.core.certificates.ridge import prediction_difference_bound, ridge_risk
-from rarefy.core.svm.hulls import hard_margin2
+from rarefy.certificates import hard_margin2, prediction_difference_bound, ridge_risk
 from rarefy.selection import BSSSelector, LeverageScoreSelector
+
+pytestmark = pytest.mark.filterwarnings("ignore::rarefy.exceptions.FewerFeaturesWarning")  # repeated draws
 
 # The general solver stops at about this relative accuracy.
 SOLVER = 1e-4
 
 
 def separable(seed, n, d):
-    """Points with labels; d >= n Gaussian columns make any labelling separable."""
+    """Samples with labels; d >= n Gaussian columns make any labelling separable."""
     rng = np.random.default_rng(seed)
     y = np.where(np.arange(n) < n // 2, 1.0, -1.0)
     return rng.standard_normal((n, d)) + 0.3 * y[:, None], y
@@ -177,7 +178,8 @@ def test_the_prediction_difference_bound_holds(problem, log_alpha):
     selector = selected(X, r, seed, kind)
     rng = np.random.default_rng(seed)
     queries = np.vstack([X[:2], rng.standard_normal((4, 2 * r)), rng.standard_normal((2, n)) @ X])
-    bound = prediction_difference_bound(X, selector.selected_, selector.weights_, y, queries, alpha=alpha)
+    kept = np.flatnonzero(selector.support_)
+    bound = prediction_difference_bound(X, kept, selector.weights_, y, queries, alpha=alpha)
     if selector.certificate_.distortion >= 1:
         assert np.all(np.isinf(bound))
         return
@@ -222,5 +224,5 @@ def test_hard_margin_of_known_points_and_of_overlapping_classes():
     X = np.array([[0.0, 0], [0, 1], [3, 0], [3, 1]])
     assert hard_margin2(X, [0, 0, 1, 1]) == pytest.approx(1.5**2)
     assert hard_margin2(X, [0, 1, 1, 0]) == 0.0
-    with pytest.raises(ValueError, match="between two classes; y has 3"):
+    with pytest.raises(ValueError, match="between two classes; y of hard_margin2 has 3"):
         hard_margin2(X, [0, 1, 2, 0])

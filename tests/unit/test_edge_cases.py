@@ -16,13 +16,15 @@ SELECTORS = [
 ]
 pytestmark = [
     pytest.mark.parametrize("selector", SELECTORS, ids=lambda s: repr(s)),
-    pytest.mark.filterwarnings("ignore::rarefy.exceptions.TruncatedRankWarning"),
+    pytest.mark.filterwarnings(
+        "ignore::rarefy.exceptions.TruncatedRankWarning", "ignore::rarefy.exceptions.FewerFeaturesWarning"
+    ),
 ]
 
 
 def fit(selector, X, r):
     fitted = selector.set_params(n_features_to_select=r).fit(X)
-    assert 1 <= len(fitted.selected_) <= r
+    assert 1 <= len(fitted.selection_order_) <= r
     assert np.all(np.isfinite(fitted.weights_))
     assert np.all(fitted.weights_ > 0)
     assert fitted.certificate_.verify(X)
@@ -37,9 +39,9 @@ def test_zero_columns_are_never_chosen(selector):
     X = rng().standard_normal((5, 60))
     X[:, ::2] = 0
     fitted = fit(selector, X, 20)
-    assert np.all(fitted.selected_ % 2 == 1)
+    assert np.all(fitted.selection_order_ % 2 == 1)
     everything = fit(selector, X, 40)
-    np.testing.assert_array_equal(np.sort(everything.selected_), np.arange(1, 60, 2))
+    np.testing.assert_array_equal(np.sort(everything.selection_order_), np.arange(1, 60, 2))
     assert everything.certificate_.distortion < 1e-12
     assert "40 were asked for" in everything.certificate_.statement
 
@@ -70,7 +72,7 @@ def test_low_rank_with_more_rows_than_columns(selector):
     V, _ = textbook.right_vectors(X)
     np.testing.assert_allclose(
         fitted.certificate_.eigenvalues,
-        textbook.sandwich(V, fitted.selected_, fitted.weights_)[[0, -1]],
+        textbook.sandwich(V, np.flatnonzero(fitted.support_), fitted.weights_)[[0, -1]],
         atol=1e-10,
     )
 
@@ -95,9 +97,9 @@ def test_as_many_features_as_there_are_or_more_keep_everything(selector):
 def test_scale_does_not_matter(selector, factor, convert):
     X = rng().standard_normal((5, 60))
     expected = fit(selector, X, 15)
-    expected_selected, expected_weights = expected.selected_.copy(), expected.weights_.copy()
+    expected_selected, expected_weights = expected.selection_order_.copy(), expected.weights_.copy()
     found = fit(selector, convert(X * factor), 15)
-    np.testing.assert_array_equal(found.selected_, expected_selected)
+    np.testing.assert_array_equal(found.selection_order_, expected_selected)
     np.testing.assert_allclose(found.weights_, expected_weights, rtol=1e-8)
 
 
@@ -109,5 +111,5 @@ def test_columns_of_very_different_scales(selector):
 
 def test_float32_selects_as_float64(selector):
     X = rng().standard_normal((6, 80)).astype(np.float32)
-    single = fit(selector, X, 20).selected_.copy()
-    np.testing.assert_array_equal(fit(selector, X.astype(np.float64), 20).selected_, single)
+    single = fit(selector, X, 20).selection_order_.copy()
+    np.testing.assert_array_equal(fit(selector, X.astype(np.float64), 20).selection_order_, single)

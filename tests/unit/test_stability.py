@@ -7,12 +7,13 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.model_selection import KFold
+from sklearn.model_selection import KFold, ShuffleSplit
+from sklearn.svm import LinearSVC
 
 import rarefy
 from rarefy.core.statistics.stability import stability
 from rarefy.datasets import make_topics
-from rarefy.exceptions import ParameterError
+from rarefy.exceptions import FewerFeaturesWarning, ParameterError
 from rarefy.selection import BSSSelector, InformationGainSelector, LeverageScoreSelector, RandomSelector
 
 
@@ -96,11 +97,13 @@ def test_random_choices_are_unstable_even_with_one_seed_in_the_selector(topics):
 
 def test_report_in_all_forms(topics, capsys):
     frame = pd.DataFrame(topics.data.toarray(), columns=[f"<{w}>" for w in topics.feature_names])
-    report = rarefy.selection_stability(
-        InformationGainSelector(5), frame, pd.Series(topics.target), cv=KFold(4), verbose=1
-    )
-    assert len(report.n_selected) == 4
-    assert "resampling [" in capsys.readouterr().err
+    report = rarefy.selection_stability(InformationGainSelector(5), frame, pd.Series(topics.target), cv=KFold(4))
+    np.testing.assert_array_equal(report.n_selected, [5] * 4)
+    assert capsys.readouterr().err == ""
+    with rarefy.config_context(progress=True):
+        again = rarefy.selection_stability(InformationGainSelector(5), frame, pd.Series(topics.target), cv=KFold(4))
+    assert "resampling [########################] 4/4" in capsys.readouterr().err
+    assert again.to_dict() == report.to_dict()
     name, share = report.top(1)[0]
     assert name.startswith("<")
     assert 0 < share <= 1
@@ -115,8 +118,32 @@ def test_report_in_all_forms(topics, capsys):
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"n_splits": 1}, "n_splits .* >= 2; got 1"), ({"confidence": 1.0}, "confidence .* got 1.0")],
+    [
+        ({"n_splits": 1}, r"'n_splits' parameter of selection_stability must be an int .* \[2, inf\). Got 1"),
+        ({"confidence": 1.0}, "'confidence' .* Got 1.0"),
+        ({"train_size": 0.0}, "'train_size' .* Got 0.0"),
+        ({"cv": ShuffleSplit(1)}, "at least two training sets; got one"),
+        ({"selector": LinearSVC()}, "'selector' .* implementing 'fit' and 'get_support'"),
+    ],
 )
 def test_bad_arguments_are_explained(topics, options, message):
     with pytest.raises(ParameterError, match=message):
-        rarefy.selection_stability(RandomSelector(5), topics.data, **options)
+        rarefy.selection_stability(**({"selector": RandomSelector(5), "X": topics.data} | options))
+
+
+def test_fewer_features_than_asked_for_are_counted_and_not_warned_of(topics):
+    selector = LeverageScoreSelector(80)
+    report = rarefy.selection_stability(selector, topics.data, n_splits=3, random_state=0)
+    assert np.all(report.n_selected < 80)
+    with pytest.warns(FewerFeaturesWarning):
+        selector.fit(topics.data)
+
+
+def test_reports_can_be_hashed_and_asked_for_a_number_of_features_only():
+    X = np.random.default_rng(0).standard_normal((40, 20))
+    report = rarefy.selection_stability(BSSSelector(5, rank=3), X, n_splits=3, random_state=0)
+    assert len({report, report}) == 1
+    assert report != rarefy.selection_stability(BSSSelector(5, rank=3), X, n_splits=3, random_state=0)
+    for call in (report.top, report.plot):
+        with pytest.raises(ParameterError, match=r"'k' parameter of StabilityReport\.top must be an int .* Got 0"):
+            call(0)

@@ -53,7 +53,7 @@ def hard_margin2(X: Any, y: Any) -> float:
     Examples
     --------
     >>> import rarefy
-    >>> rarefy.hard_margin2([[0.0], [1.0], [4.0]], ["a", "a", "b"])
+    >>> round(rarefy.hard_margin2([[0.0], [1.0], [4.0]], ["a", "a", "b"]), 12)
     2.25
     """
     X, y = _checked(X), column_or_1d(y)

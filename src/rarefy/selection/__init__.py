@@ -7,6 +7,7 @@ from rarefy.selection._lpsvm import LPSVMSelector
 from rarefy.selection._random import RandomSelector
 from rarefy.selection._relief import ReliefSelector
 from rarefy.selection._rrqr import RRQRSelector
+from rarefy.selection._stability import StabilityReport, selection_stability
 from rarefy.selection._support_vectors import SupportVectorSelector
 
 __all__ = [
@@ -17,5 +18,7 @@ __all__ = [
     "RRQRSelector",
     "RandomSelector",
     "ReliefSelector",
+    "StabilityReport",
     "SupportVectorSelector",
+    "selection_stability",
 ]

@@ -1,20 +1,31 @@
 """Selection by information gain."""
 
+from typing import Any, ClassVar
+
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
+from rarefy.core.linalg.rows import Array
 from rarefy.core.statistics.information import information_gain
-from rarefy.selection._base import PlainSelector, feature_budget, tidy_sparse
+from rarefy.selection._base import (
+    N_FEATURES,
+    SelectionResult,
+    SupervisedSelector,
+    highest_scores,
+    resolve_budget,
+    sorted_csr,
+)
 
 
-class InformationGainSelector(PlainSelector):
-    """Keep the features whose presence or absence says most about the class.
+class InformationGainSelector(SupervisedSelector):
+    """Keep the features whose presence or absence is most informative about the class.
+
+    A feature is present in a sample where its value is not zero.
 
     Parameters
     ----------
     n_features_to_select : int, float or None, default=None
-        Number of features to keep, or a fraction of them; None keeps half.
+        Number of features to keep; a float in (0, 1) is a share of the features, None means half of them and at
+        most 100.
 
     Attributes
     ----------
@@ -22,8 +33,8 @@ class InformationGainSelector(PlainSelector):
         Information gain in bits.
     support_ : ndarray of shape (n_features,), bool
         Mask of the kept features.
-    selected_ : ndarray of shape (n_selected,)
-        Kept features from the highest score to the lowest; equal scores keep the order of the columns.
+    selection_order_ : ndarray of shape (n_selected,)
+        Indices of the kept features from the highest score to the lowest; equal scores keep the order of the columns.
     n_features_in_ : int
         Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -35,46 +46,33 @@ class InformationGainSelector(PlainSelector):
 
     References
     ----------
-    [YangPedersen1997]
+    [YangPedersen1997] Y. Yang and J. O. Pedersen, A comparative study on feature selection in text categorization,
+    1997.
 
     Examples
     --------
     >>> import numpy as np
     >>> from rarefy.selection import InformationGainSelector
     >>> X = np.array([[1, 0, 2], [3, 0, 1], [0, 1, 1], [0, 0, 5]])
-    >>> InformationGainSelector(1).fit(X, ["a", "a", "b", "b"]).selected_.tolist()
+    >>> InformationGainSelector(1).fit(X, ["a", "a", "b", "b"]).selection_order_.tolist()
     [0]
     """
 
-    def __init__(self, n_features_to_select=None):
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"n_features_to_select": N_FEATURES}
+
+    scores_: Array
+
+    def __init__(self, n_features_to_select: float | None = None) -> None:
         self.n_features_to_select = n_features_to_select
 
-    def fit(self, X, y):
-        """Score the features.
+    def _select(self, X: Any, y: Any) -> SelectionResult:
+        classes, label = np.unique(y, return_inverse=True)
+        members = np.eye(len(classes))[label]
+        scores = information_gain(_presence_counts(sorted_csr(X), members), members.sum(axis=0))
+        budget = resolve_budget(self.n_features_to_select, X.shape[1])
+        return SelectionResult.in_order(highest_scores(scores, budget), X.shape[1], scores=scores)
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The data; what is not zero is present. Sparse input is never made dense.
-        y : array-like of shape (n_samples,)
-            Class labels of any type.
 
-        Returns
-        -------
-        self : object
-            The fitted selector.
-        """
-        X, y = validate_data(self, X, y, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
-        X = tidy_sparse(X)
-        check_classification_targets(y)
-        budget = feature_budget(self.n_features_to_select, X.shape[1], type(self).__name__)
-        classes, index = np.unique(y, return_inverse=True)
-        members = np.eye(len(classes))[index]
-        counts = (X != 0).astype(np.float64).T @ members
-        self.scores_ = information_gain(np.asarray(counts), members.sum(axis=0))
-        return self._store(np.argsort(-self.scores_, kind="stable")[:budget])
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
+def _presence_counts(X: Any, members: Array) -> Array:
+    """In how many samples of each class a feature is not zero."""
+    return np.asarray((X != 0).astype(np.float64).T @ members)

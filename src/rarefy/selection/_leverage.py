@@ -1,12 +1,24 @@
 """Selection by leverage-score sampling."""
 
-from numbers import Real
+from typing import Any, ClassVar, Literal
 
-from rarefy._parameters import one_of
-from rarefy.core.linalg.spectrum import leading
+import numpy as np
+from sklearn.utils._param_validation import StrOptions
+
+from rarefy._parameters import COUNT, SHARE
+from rarefy.core.linalg.rows import Array
+from rarefy.core.linalg.spectrum import Spectrum, resolve_rank
 from rarefy.core.sparsify.leverage import sample
-from rarefy.exceptions import ParameterError
-from rarefy.selection._base import SpectralSelector
+from rarefy.selection._base import N_FEATURES
+from rarefy.selection._spectral import Choice, SpectralSelector
+
+_SHORTFALL = {
+    "replacement": "some were drawn several times, and their weights account for it. Ask for more features, or set "
+    "sampling='top', which keeps as many as are asked for.",
+    "poisson": "the number of features drawn is random. Ask for more features, or set sampling='top', which keeps as "
+    "many as are asked for.",
+    "top": "",
+}
 
 
 class LeverageScoreSelector(SpectralSelector):
@@ -18,15 +30,17 @@ class LeverageScoreSelector(SpectralSelector):
     Parameters
     ----------
     n_features_to_select : int, float or None, default=None
-        Number r of features to keep at the most, or a fraction of them; None keeps half.
+        Number r of features to draw; a float in (0, 1) is a share of the features, None means half of them and at
+        most 100. Repeated draws are counted once, so that fewer than r may be kept, with a warning if r was given.
     rank : int, float or None, default=None
         How many right singular vectors the scores are taken from; a float in (0, 1) takes as many as
         hold that share of the squared norm, None all.
     sketch_size : int or None, default=None
-        Take the scores from a Gaussian sketch of this many rows.
+        Take the scores from a Gaussian sketch of this many rows; the certificate is then an estimate and no proof.
+        None takes them from the data.
     sampling : {"replacement", "poisson", "top"}, default="replacement"
-        r independent draws (repeats add up, so fewer features may come back); each feature on its
-        own with probability min(1, r p), at most r of them; or the r largest scores, unweighted
+        r independent draws (the squared weights of a feature drawn repeatedly add up); each feature independently
+        with probability min(1, r p), at most r of them; or the r largest scores, unweighted
         and without a bound beforehand.
     failure_probability : float, default=0.1
         Probability with which the bound in the certificate may fail. The distortion measured
@@ -43,12 +57,13 @@ class LeverageScoreSelector(SpectralSelector):
         Leverage scores; they add up to the rank.
     support_ : ndarray of shape (n_features,), bool
         Mask of the kept features.
-    selected_ : ndarray of shape (n_selected,)
-        Kept features in the order in which they were drawn.
+    selection_order_ : ndarray of shape (n_selected,)
+        Indices of the kept features in the order in which they were first drawn.
     weights_ : ndarray of shape (n_selected,)
-        Their weights, aligned with `selected_`.
+        Weights of the kept features, in the order of the columns: aligned with `get_feature_names_out()` and with
+        what `transform` returns.
     certificate_ : Certificate
-        What is guaranteed, measured and in words.
+        What is guaranteed, measured and in words. Its `indices` and `weights` are in the order of selection.
     n_features_in_ : int
         Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -57,32 +72,50 @@ class LeverageScoreSelector(SpectralSelector):
     See Also
     --------
     BSSSelector : Deterministic, with sharper bounds for the same number of features.
+    SupportVectorSelector : The supervised form.
 
     References
     ----------
-    [PaulMagdonIsmailDrineas2015], [Tropp2012]
+    [PaulMagdonIsmailDrineas2015] S. Paul, M. Magdon-Ismail and P. Drineas, Feature selection for linear SVM with
+    provable guarantees, 2015.
+
+    [Tropp2012] J. A. Tropp, User-friendly tail bounds for sums of random matrices, 2012.
 
     Examples
     --------
     >>> import numpy as np
     >>> from rarefy.selection import LeverageScoreSelector
     >>> X = np.random.default_rng(0).standard_normal((5, 400))
-    >>> selector = LeverageScoreSelector(100, random_state=0).fit(X)
+    >>> selector = LeverageScoreSelector(100, sampling="top").fit(X)
+    >>> selector.transform(X).shape
+    (5, 100)
     >>> float(selector.scores_.sum().round(6))
     5.0
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_features_to_select": N_FEATURES,
+        "rank": [COUNT, SHARE, None],
+        "sketch_size": [COUNT, None],
+        "sampling": [StrOptions({"replacement", "poisson", "top"})],
+        "failure_probability": [SHARE],
+        "rescale": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    scores_: Array
+
     def __init__(
         self,
-        n_features_to_select=None,
+        n_features_to_select: float | None = None,
         *,
-        rank=None,
-        sketch_size=None,
-        sampling="replacement",
-        failure_probability=0.1,
-        rescale=True,
-        random_state=None,
-    ):
+        rank: float | None = None,
+        sketch_size: int | None = None,
+        sampling: Literal["replacement", "poisson", "top"] = "replacement",
+        failure_probability: float = 0.1,
+        rescale: bool = True,
+        random_state: Any = None,
+    ) -> None:
         self.n_features_to_select = n_features_to_select
         self.rank = rank
         self.sketch_size = sketch_size
@@ -91,21 +124,16 @@ class LeverageScoreSelector(SpectralSelector):
         self.rescale = rescale
         self.random_state = random_state
 
-    def _check_parameters(self):
-        super()._check_parameters()
-        owner = type(self).__name__
-        one_of("sampling", self.sampling, ("replacement", "poisson", "top"), owner)
-        delta = self.failure_probability
-        if not isinstance(delta, Real) or not 0.0 < delta < 1.0:
-            raise ParameterError(f"failure_probability of {owner} must be a number in (0, 1); got {delta!r}.")
+    def _n_dimensions(self, sigma: Array, budget: int) -> int:
+        return resolve_rank(sigma, self.rank)
 
-    def _dimensions(self, sigma, budget):
-        return leading(sigma, self.rank)
+    def _choose(self, spec: Spectrum, budget: int, rng: np.random.Generator) -> Choice:
+        return Choice(
+            sample(spec.V.norms2, budget, self.sampling, rng),
+            self.sampling,
+            _SHORTFALL[self.sampling],
+            failure_probability=None if self.sampling == "top" else self.failure_probability,
+        )
 
-    def _select(self, spec, budget, rng):
-        selection = sample(spec.V.norms2, budget, self.sampling, rng)
-        chance = None if self.sampling == "top" else self.failure_probability
-        return selection, {"method": self.sampling, "failure_probability": chance}
-
-    def _keep(self, spec):
-        self.scores_ = spec.V.norms2
+    def _scores(self, spec: Spectrum) -> Array:
+        return spec.V.norms2

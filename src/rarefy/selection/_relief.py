@@ -1,29 +1,38 @@
 """Selection by nearest hit and nearest miss."""
 
+from typing import Any, ClassVar
+
 import numpy as np
 import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
-from rarefy._parameters import optional_count
-from rarefy.exceptions import DegenerateDataError, ParameterError
-from rarefy.selection._base import PlainSelector, feature_budget
+from rarefy._parameters import COUNT
+from rarefy.core.linalg.rows import Array, Index
+from rarefy.exceptions import DegenerateDataError
+from rarefy.selection._base import (
+    N_FEATURES,
+    SelectionResult,
+    SupervisedSelector,
+    highest_scores,
+    resolve_budget,
+    sorted_csr,
+)
 
 _CHUNK_ENTRIES = 1 << 21
 
 
-class ReliefSelector(PlainSelector):
+class ReliefSelector(SupervisedSelector):
     """Keep the features that differ between near neighbours of different classes.
 
-    For every row the nearest rows of its own class (hits) and of each other class (misses) are found,
+    For every sample the nearest samples of its own class (hits) and of each other class (misses) are found,
     in Manhattan distance with every feature divided by its range. A feature gains by how much it
     differs from the misses and loses by how much it differs from the hits.
 
     Parameters
     ----------
     n_features_to_select : int, float or None, default=None
-        Number of features to keep, or a fraction of them; None keeps half.
+        Number of features to keep; a float in (0, 1) is a share of the features, None means half of them and at
+        most 100.
     n_neighbors : int, default=1
         Number of hits, and of misses per class; 1 is Relief, more is ReliefF.
 
@@ -33,16 +42,22 @@ class ReliefSelector(PlainSelector):
         Mean difference from misses less mean difference from hits, in units of the feature's range.
     support_ : ndarray of shape (n_features,), bool
         Mask of the kept features.
-    selected_ : ndarray of shape (n_selected,)
-        Kept features from the highest score to the lowest; equal scores keep the order of the columns.
+    selection_order_ : ndarray of shape (n_selected,)
+        Indices of the kept features from the highest score to the lowest; equal scores keep the order of the columns.
     n_features_in_ : int
         Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features, when X has names that are all strings.
 
+    See Also
+    --------
+    InformationGainSelector : Looks at one feature at a time.
+
     References
     ----------
-    [KiraRendell1992], [Kononenko1994]
+    [KiraRendell1992] K. Kira and L. A. Rendell, A practical approach to feature selection, 1992.
+
+    [Kononenko1994] I. Kononenko, Estimating attributes: analysis and extensions of RELIEF, 1994.
 
     Examples
     --------
@@ -52,50 +67,31 @@ class ReliefSelector(PlainSelector):
     >>> y = rng.integers(0, 2, 60)
     >>> X = rng.standard_normal((60, 8))
     >>> X[:, 5] += 3 * y
-    >>> ReliefSelector(1).fit(X, y).selected_.tolist()
+    >>> ReliefSelector(1).fit(X, y).selection_order_.tolist()
     [5]
     """
 
-    def __init__(self, n_features_to_select=None, *, n_neighbors=1):
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_features_to_select": N_FEATURES,
+        "n_neighbors": [COUNT],
+    }
+
+    scores_: Array
+
+    def __init__(self, n_features_to_select: float | None = None, *, n_neighbors: int = 1) -> None:
         self.n_features_to_select = n_features_to_select
         self.n_neighbors = n_neighbors
 
-    def fit(self, X, y):
-        """Score the features.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The data; sparse input is never made dense.
-        y : array-like of shape (n_samples,)
-            Class labels of any type.
-
-        Returns
-        -------
-        self : object
-            The fitted selector.
-        """
-        owner = type(self).__name__
-        if self.n_neighbors is None:
-            raise ParameterError(f"n_neighbors of {owner} must be an integer >= 1; got None.")
-        optional_count("n_neighbors", self.n_neighbors, owner)
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=(np.float64, np.float32))
-        check_classification_targets(y)
-        budget = feature_budget(self.n_features_to_select, X.shape[1], owner)
+    def _select(self, X: Any, y: Any) -> SelectionResult:
         classes, label = np.unique(y, return_inverse=True)
         if len(classes) < 2:
-            raise DegenerateDataError(f"{owner} needs at least two classes; y has one class.")
-        unit = _in_units_of_range(X)
-        self.scores_ = _relief_scores(unit, label, self.n_neighbors)
-        return self._store(np.argsort(-self.scores_, kind="stable")[:budget])
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
+            raise DegenerateDataError(f"{type(self).__name__} needs at least two classes; y has one class.")
+        scores = _relief_scores(_in_units_of_range(sorted_csr(X)), label, self.n_neighbors)
+        budget = resolve_budget(self.n_features_to_select, X.shape[1])
+        return SelectionResult.in_order(highest_scores(scores, budget), X.shape[1], scores=scores)
 
 
-def _in_units_of_range(X):
+def _in_units_of_range(X: Any) -> Any:
     """X with every column divided by its range; a constant column stays as it is."""
     spread = (X.max(axis=0) - X.min(axis=0)).toarray().ravel() if sp.issparse(X) else np.ptp(X, axis=0)
     factor = 1.0 / np.where(spread > 0, spread, 1.0)
@@ -108,7 +104,7 @@ def _in_units_of_range(X):
     return sp.csr_array((unit.data, unit.indices.astype(np.int32), unit.indptr.astype(np.int32)), shape=unit.shape)
 
 
-def _relief_scores(X, label, k):
+def _relief_scores(X: Any, label: Index, k: int) -> Array:
     """Mean difference from the misses, classes weighted by their share, less that from the hits."""
     n = len(label)
     share = np.bincount(label) / n
@@ -130,7 +126,7 @@ def _relief_scores(X, label, k):
     return scores
 
 
-def _sum_of_differences(X, rows, near):
+def _sum_of_differences(X: Any, rows: Index, near: Index) -> Array:
     """Sum of |x_i - x_j| over rows i and their neighbours j, a chunk of rows at a time."""
     total = np.zeros(X.shape[1])
     step = max(1, _CHUNK_ENTRIES // X.shape[1])

@@ -1,18 +1,17 @@
 """Selection by rank-revealing QR."""
 
-import warnings
+from typing import Any, ClassVar
 
-import numpy as np
-from sklearn.utils.validation import validate_data
+from sklearn.utils._param_validation import StrOptions
 
-from rarefy._parameters import one_of
+from rarefy._warnings import warn_user
 from rarefy.core.linalg.rows import as_rows
 from rarefy.core.sparsify.pivoted_qr import pivoted_columns
 from rarefy.exceptions import DegenerateDataError, TruncatedRankWarning
-from rarefy.selection._base import PlainSelector, feature_budget
+from rarefy.selection._base import N_FEATURES, SelectionResult, UnsupervisedSelector, resolve_budget
 
 
-class RRQRSelector(PlainSelector):
+class RRQRSelector(UnsupervisedSelector):
     """Keep the first pivots of a QR decomposition with column pivoting.
 
     Each step takes the column that the columns taken so far explain least. The pivots span the data after
@@ -21,17 +20,18 @@ class RRQRSelector(PlainSelector):
     Parameters
     ----------
     n_features_to_select : int, float or None, default=None
-        Number of features to keep at the most, or a fraction of them; None keeps half.
+        Number of features to keep at most; a float in (0, 1) is a share of the features, None means half of them and
+        at most 100.
     past_rank : {"stop", "continue"}, default="stop"
-        Whether to return fewer features when more than the rank are asked for, or to go on in the
-        order of the remaining residuals, with a warning.
+        What to do if more features than the rank are asked for: "stop" keeps as many as the rank, with a warning if
+        a number or share was given; "continue" adds features in the order of the remaining residuals, with a warning.
 
     Attributes
     ----------
     support_ : ndarray of shape (n_features,), bool
         Mask of the kept features.
-    selected_ : ndarray of shape (n_selected,)
-        Kept features in the order of selection.
+    selection_order_ : ndarray of shape (n_selected,)
+        Indices of the kept features in the order of selection.
     rank_ : int
         How many of them the rank accounts for.
     n_features_in_ : int
@@ -39,51 +39,57 @@ class RRQRSelector(PlainSelector):
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features, when X has names that are all strings.
 
+    See Also
+    --------
+    BSSSelector : Keeps more columns than the rank, with a guarantee.
+    rarefy.certify : A certificate for any subset of features.
+
     References
     ----------
-    [BusingerGolub1965]
+    [BusingerGolub1965] P. Businger and G. H. Golub, Linear least squares solutions by Householder transformations,
+    1965.
 
     Examples
     --------
     >>> import numpy as np
     >>> from rarefy.selection import RRQRSelector
     >>> X = np.array([[3.0, 3.0, 0.0, 1.0], [0.0, 0.1, 2.0, 0.0]])
-    >>> RRQRSelector(2).fit(X).selected_.tolist()
+    >>> RRQRSelector(2).fit(X).selection_order_.tolist()
     [1, 2]
     """
 
-    def __init__(self, n_features_to_select=None, *, past_rank="stop"):
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_features_to_select": N_FEATURES,
+        "past_rank": [StrOptions({"stop", "continue"})],
+    }
+
+    rank_: int
+
+    def __init__(self, n_features_to_select: float | None = None, *, past_rank: str = "stop") -> None:
         self.n_features_to_select = n_features_to_select
         self.past_rank = past_rank
 
-    def fit(self, X, y=None):
-        """Choose the pivots.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The data; sparse input is never made dense.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self : object
-            The fitted selector.
-        """
-        owner = type(self).__name__
-        one_of("past_rank", self.past_rank, ("stop", "continue"), owner)
-        X = validate_data(self, X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
-        budget = feature_budget(self.n_features_to_select, X.shape[1], owner)
+    def _select(self, X: Any, y: Any) -> SelectionResult:
+        budget = resolve_budget(self.n_features_to_select, X.shape[1])
         found = pivoted_columns(as_rows(X), budget, past_rank=self.past_rank == "continue")
         if found.rank == 0:
-            raise DegenerateDataError(f"{owner} got data in which every entry is zero; check how X was read.")
-        if len(found.indices) > found.rank:
-            warnings.warn(
-                f"The data have rank {found.rank}; the order of the other {len(found.indices) - found.rank} "
+            raise DegenerateDataError(
+                f"{type(self).__name__} got data in which every entry is zero; check how X was read."
+            )
+        kept = len(found.indices)
+        if kept > found.rank:
+            warn_user(
+                f"The data have rank {found.rank}; the order of the other {kept - found.rank} "
                 "features follows rounding errors. Select fewer, or set past_rank='stop'.",
                 TruncatedRankWarning,
-                stacklevel=2,
             )
-        self.rank_ = found.rank
-        return self._store(found.indices)
+        shortfall = (
+            f"the data have rank {found.rank}, and past it the order of the pivots follows rounding errors. Set "
+            f"n_features_to_select to {found.rank} or less, or past_rank='continue'."
+        )
+        return SelectionResult.in_order(
+            found.indices,
+            X.shape[1],
+            shortfall=shortfall if kept < X.shape[1] else None,
+            extra={"rank_": found.rank},
+        )

@@ -1,63 +1,101 @@
 """Stability of a selector over resamples."""
 
 import html
+import warnings
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Integral
+from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit, check_cv
 from sklearn.utils import _safe_indexing, check_random_state, indexable
+from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.multiclass import type_of_target
 
-from rarefy._parameters import check_count
-from rarefy._progress import progress_bar
+from rarefy._fit import checked_arguments
+from rarefy._parallel import run_parallel
+from rarefy._parameters import COUNT, SHARE, Number
+from rarefy.core.linalg.rows import Array, Index
 from rarefy.core.statistics.stability import stability
-from rarefy.exceptions import MissingExtraError, ParameterError
+from rarefy.exceptions import FewerFeaturesWarning, MissingExtraError, ParameterError
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StabilityReport:
-    """How often each feature is chosen, and how stable the choice is.
+    """How often each feature is selected, and how stable the selection is.
+
+    Returned by :func:`selection_stability`. Printed it is a short text, in a notebook a table.
 
     Attributes
     ----------
     frequency : ndarray of shape (n_features,)
-        Share of the resamples in which a feature was chosen.
+        Share of the resamples in which a feature was selected.
     stability : float
-        Index of Nogueira, Sechidis and Brown: 1 when all choices agree, 0 on average for random ones.
+        Index of Nogueira, Sechidis and Brown: 1 when all selections agree, 0 on average for random ones; NaN when
+        every selection is empty or holds all features.
     confidence_interval : (float, float)
         Of the index. It is asymptotic: with few resamples it is too narrow (with ten, a nominal 95 % is nearer 87 %).
     confidence : float
         Its level.
     n_selected : ndarray of shape (n_splits,)
-        How many features were chosen each time.
+        How many features were selected in each resample.
     feature_names : ndarray of shape (n_features,)
         Names, or numbers where the data have none.
+
+    See Also
+    --------
+    selection_stability : Compute a report.
+
+    References
+    ----------
+    [NogueiraSechidisBrown2018] S. Nogueira, K. Sechidis and G. Brown, On the stability of feature selection algorithms,
+    2018.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarefy.selection import RRQRSelector, selection_stability
+    >>> X = np.random.default_rng(0).standard_normal((30, 8)) * [1, 9, 1, 1, 5, 1, 1, 1]
+    >>> report = selection_stability(RRQRSelector(2), X, n_splits=10, random_state=0)
+    >>> report.top(3)
+    [(1, 1.0), (4, 1.0), (0, 0.0)]
     """
 
-    frequency: np.ndarray
+    frequency: Array
     stability: float
     confidence_interval: tuple[float, float]
     confidence: float
-    n_selected: np.ndarray
-    feature_names: np.ndarray
+    n_selected: Index
+    feature_names: NDArray[Any]
 
-    def top(self, k=10):
-        """The k most often chosen features as (name, frequency), equal ones in column order.
+    @checked_arguments({"k": [COUNT]})
+    def top(self, k: int = 10) -> list[tuple[Any, float]]:
+        """Return the k most often selected features.
 
         Parameters
         ----------
         k : int, default=10
             How many.
-        """
-        check_count("k", k, "StabilityReport.top")
-        order = np.argsort(-self.frequency, kind="stable")[:k]
-        return [(self.feature_names[i], float(self.frequency[i])) for i in order]
 
-    def to_dict(self):
-        """All values as plain Python, ready for JSON."""
+        Returns
+        -------
+        features : list of (name, frequency)
+            From the most frequent on; equally frequent ones in the order of the columns.
+        """
+        names = self.feature_names.tolist()
+        order = np.argsort(-self.frequency, kind="stable")[:k]
+        return [(names[i], float(self.frequency[i])) for i in order]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all values as plain Python, ready for JSON.
+
+        Returns
+        -------
+        values : dict
+            By name.
+        """
         return {
             "stability": self.stability,
             "confidence_interval": list(self.confidence_interval),
@@ -67,14 +105,14 @@ class StabilityReport:
             "feature_names": [str(name) for name in self.feature_names],
         }
 
-    def plot(self, k=20, ax=None):
-        """Draw the selection frequencies of the k most often chosen features.
+    def plot(self, k: int = 20, ax: Any = None) -> Any:
+        """Draw the selection frequencies of the k most often selected features.
 
         Parameters
         ----------
         k : int, default=20
             How many features.
-        ax : matplotlib axes or None
+        ax : matplotlib axes or None, default=None
             Where to draw; None makes a new figure.
 
         Returns
@@ -82,54 +120,66 @@ class StabilityReport:
         ax : matplotlib axes
             What was drawn on.
         """
-        top = self.top(k)
+        names, values = zip(*self.top(k), strict=True)
         if ax is None:
             try:
                 from matplotlib.figure import Figure
             except ModuleNotFoundError as error:
                 raise MissingExtraError('Pictures need matplotlib: pip install "rarefy[cli]"') from error
             ax = Figure(figsize=(6.4, 0.25 * k + 1.2), layout="constrained").add_subplot()
-        names, values = zip(*top, strict=True)
         ax.barh(range(len(values)), values, color="#c8553d")
         ax.set_yticks(range(len(values)), [str(name) for name in names])
         ax.invert_yaxis()
         ax.set_xlim(0, 1)
-        ax.set_xlabel("share of resamples in which the feature was chosen")
+        ax.set_xlabel("share of resamples in which the feature was selected")
         ax.set_title(self._headline(), loc="left", fontsize=10)
         return ax
 
-    def _headline(self):
+    def _headline(self) -> str:
         low, high = self.confidence_interval
         return f"stability {self.stability:.3f}, {100 * self.confidence:g} % interval {low:.3f} to {high:.3f}"
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"StabilityReport({self._headline()}, {len(self.n_selected)} resamples)"
 
-    def __str__(self):
-        kept = f"{self.n_selected.mean():.1f} of {len(self.frequency)} features chosen on average"
+    def __str__(self) -> str:
+        kept = f"{self.n_selected.mean():.1f} of {len(self.frequency)} features selected on average"
         rows = "\n".join(f"  {share:6.1%}  {name}" for name, share in self.top())
         return f"{self._headline()}\n{kept} over {len(self.n_selected)} resamples; most often:\n{rows}"
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         rows = "".join(f"<tr><td>{html.escape(str(name))}</td><td>{share:.1%}</td></tr>" for name, share in self.top())
-        table = f"<table><tr><th>feature</th><th>chosen</th></tr>{rows}</table>"
+        table = f"<table><tr><th>feature</th><th>selected</th></tr>{rows}</table>"
         return f"<div><strong>{self._headline()}</strong>{table}</div>"
 
 
+@checked_arguments(
+    {
+        "selector": [HasMethods(["fit", "get_support"])],
+        "n_splits": [Number(Integral, 2, None, closed="left")],
+        "train_size": [COUNT, SHARE],
+        "cv": ["cv_object"],
+        "confidence": [SHARE],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+)
 def selection_stability(
-    selector,
-    X,
-    y=None,
-    n_splits=50,
+    selector: Any,
+    X: Any,
+    y: Any = None,
+    n_splits: int = 50,
     *,
-    train_size=0.8,
-    cv=None,
-    confidence=0.95,
-    n_jobs=None,
-    random_state=None,
-    verbose=0,
-):
-    """Fit a selector on many resamples and report how often each feature is chosen.
+    train_size: float = 0.8,
+    cv: Any = None,
+    confidence: float = 0.95,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+) -> StabilityReport:
+    """Fit a selector on many resamples and report how often each feature is selected.
+
+    Progress is shown if `rarefy.set_config(progress=True)` was called. A `FewerFeaturesWarning` of the selector is not
+    shown: the report has the numbers of selected features.
 
     Parameters
     ----------
@@ -142,26 +192,29 @@ def selection_stability(
     n_splits : int, default=50
         Number of resamples, at least 2.
     train_size : float or int, default=0.8
-        Share (or number) of the rows in each resample, drawn without replacement.
-    cv : cross-validation splitter, iterable or None, default=None
+        Share (or number) of the samples in each resample, drawn without replacement.
+    cv : int, cross-validation splitter, iterable or None, default=None
         Use its training sets instead of random ones.
     confidence : float, default=0.95
         Level of the confidence interval.
     n_jobs : int or None, default=None
-        Processes; the result does not depend on it.
+        Number of processes; the result does not depend on it.
     random_state : int, RandomState instance or None, default=None
         Seed of the resamples and of the selectors.
-    verbose : int, default=0
-        1 shows a progress bar.
 
     Returns
     -------
     report : StabilityReport
         Frequencies, stability index with confidence interval; text, HTML and picture.
 
+    See Also
+    --------
+    StabilityReport : What is returned.
+
     References
     ----------
-    [NogueiraSechidisBrown2018]
+    [NogueiraSechidisBrown2018] S. Nogueira, K. Sechidis and G. Brown, On the stability of feature selection algorithms,
+    2018.
 
     Examples
     --------
@@ -174,10 +227,6 @@ def selection_stability(
     >>> stable.stability > 0.5, abs(chance.stability) < 0.05
     (True, True)
     """
-    if not isinstance(n_splits, Integral) or n_splits < 2:
-        raise ParameterError(f"n_splits of selection_stability must be an integer >= 2; got {n_splits!r}.")
-    if not isinstance(confidence, Real) or not 0.0 < confidence < 1.0:
-        raise ParameterError(f"confidence of selection_stability must lie in (0, 1); got {confidence!r}.")
     names = getattr(X, "columns", None)
     X, y = indexable(X.tocsr() if hasattr(X, "tocsr") else X, y)
     X = X if hasattr(X, "shape") else np.asarray(X)
@@ -186,26 +235,21 @@ def selection_stability(
     if len(splits) < 2:
         raise ParameterError("cv of selection_stability must give at least two training sets; got one.")
     seeds = rng.randint(np.iinfo(np.int32).max, size=len(splits))
-    jobs = (delayed(_choice)(selector, X, y, rows, seed) for rows, seed in zip(splits, seeds, strict=True))
-    show = progress_bar("resampling", verbose)
-    choices = []
-    for choice in Parallel(n_jobs=n_jobs, return_as="generator")(jobs):
-        choices.append(choice)
-        if show is not None:
-            show(len(choices), len(splits))
+    tasks = [(selector, X, y, rows, int(seed)) for rows, seed in zip(splits, seeds, strict=True)]
+    selections = run_parallel(_selected, tasks, n_jobs=n_jobs, label="resampling")
     d = X.shape[1]
-    found = stability(choices, d, confidence)
+    found = stability(selections, d, confidence)
     return StabilityReport(
         frequency=found.frequency,
         stability=found.index,
         confidence_interval=found.interval,
         confidence=confidence,
-        n_selected=np.array([len(choice) for choice in choices]),
+        n_selected=np.array([len(selection) for selection in selections]),
         feature_names=np.asarray(names) if names is not None else np.arange(d),
     )
 
 
-def _splitter(cv, n_splits, train_size, y, rng):
+def _splitter(cv: Any, n_splits: int, train_size: float, y: Any, rng: np.random.RandomState) -> Any:
     if cv is not None:
         return check_cv(cv, y)
     seed = rng.randint(np.iinfo(np.int32).max)
@@ -214,12 +258,15 @@ def _splitter(cv, n_splits, train_size, y, rng):
     return kind(n_splits, train_size=train_size, random_state=seed)
 
 
-def _choice(selector, X, y, rows, seed):
-    """Indices of the features chosen on some rows."""
+def _selected(selector: Any, X: Any, y: Any, rows: Index, seed: int) -> Index:
+    """Indices of the features selected on some rows."""
     selector = clone(selector)
     states = [
         name for name in sorted(selector.get_params()) if name == "random_state" or name.endswith("__random_state")
     ]
-    selector.set_params(**{name: int(seed) for name in states})
+    selector.set_params(**dict.fromkeys(states, seed))
     labels = None if y is None else _safe_indexing(y, rows)
-    return np.flatnonzero(selector.fit(_safe_indexing(X, rows), labels).get_support())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FewerFeaturesWarning)
+        selector.fit(_safe_indexing(X, rows), labels)
+    return np.flatnonzero(selector.get_support())

@@ -1,53 +1,61 @@
 """The supervised form of any selector: select on the support vectors only."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn import get_config
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
-from sklearn.feature_selection import SelectorMixin
+from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC, LinearSVC
 from sklearn.utils import Bunch, get_tags
+from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rarefy._parameters import one_of
+from rarefy._fit import fit_method
+from rarefy.certificates import Certificate
+from rarefy.certificates._columns import kept_names
+from rarefy.core.linalg.rows import Index
 from rarefy.exceptions import DegenerateDataError, ParameterError
-from rarefy.selection._base import kept_names, tidy_sparse
+from rarefy.selection._base import ACCEPTED, BaseSelector, SelectionResult, sorted_csr
 
 _LIBSVM_ROWS = 5000
-"""Above this many rows libsvm's quadratic time hurts and liblinear takes over."""
+"""Above this many samples libsvm's quadratic time is too long, and liblinear takes over."""
+
+_NO_METADATA = Bunch(estimator=Bunch(fit={}), selector=Bunch(fit={}))
 
 
-def _refitted_has(name):
-    def check(self):
-        model = getattr(self, "refitted_", None) or _svm(self.estimator, 0)
-        getattr(model, name)
+def _refitted_has(name: str) -> Callable[[Any], bool]:
+    def check(self: Any) -> bool:
+        refitted = getattr(self, "refitted_", None)
+        getattr(_svm(self.estimator, 0) if refitted is None else refitted, name)
         return True
 
     return check
 
 
-class SupportVectorSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
+class SupportVectorSelector(MetaEstimatorMixin, BaseSelector):
     """Select features on the support vectors of a linear SVM, then train again in that space.
 
-    The support vectors alone determine the SVM. They are fewer than the rows, so they span fewer
-    dimensions, and as many features preserve their geometry better. The certificate speaks of the
-    support vectors; other rows may move across the margin.
+    The support vectors alone determine the SVM. They are fewer than the samples, so they span fewer
+    dimensions, and the same number of features preserves their geometry better. The certificate is about the
+    support vectors; other samples may move across the margin.
 
     Parameters
     ----------
     selector : estimator
         Any selector, e.g. `BSSSelector(300)`; it is cloned and fitted on the support vectors.
     estimator : estimator or None, default=None
-        A linear classifier with `support_` (libsvm) or `decision_function` (rows with margin <= 1 are
-        its support vectors). None takes `SVC(kernel="linear")` up to 5000 rows and `LinearSVC()`
+        A linear classifier with `support_` (libsvm) or `decision_function` (samples with margin <= 1 are
+        its support vectors). None takes `SVC(kernel="linear")` up to 5000 samples and `LinearSVC()`
         above.
     refit : {"support_vectors", "all"}, default="support_vectors"
-        Which rows the classifier is trained on again in the selected space, for `predict`. The
+        Which samples the classifier is trained on again in the selected space, for `predict`. The
         papers use the support vectors.
 
     Attributes
@@ -64,8 +72,13 @@ class SupportVectorSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         Their row numbers.
     support_ : ndarray of shape (n_features,), bool
         Mask of the kept features.
-    selected_, weights_, certificate_
-        Those of `selector_`, where it has them; the certificate can be verified with the whole X.
+    selection_order_ : ndarray of shape (n_selected,)
+        Indices of the kept features in the order of selection, if `selector_` has them.
+    weights_ : ndarray of shape (n_selected,)
+        Weights of the kept features, aligned with `get_feature_names_out()`, if `selector_` has them.
+    certificate_ : Certificate
+        What is guaranteed about the support vectors, if `selector_` has a certificate; it can be verified with the
+        whole X.
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     n_features_in_ : int
@@ -73,9 +86,15 @@ class SupportVectorSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features, when X has names that are all strings.
 
+    See Also
+    --------
+    BSSSelector : Deterministic, with a guarantee.
+    LeverageScoreSelector : Faster, with a guarantee that holds with probability.
+
     References
     ----------
-    [PaulMagdonIsmailDrineas2015]
+    [PaulMagdonIsmailDrineas2015] S. Paul, M. Magdon-Ismail and P. Drineas, Feature selection for linear SVM with
+    provable guarantees, 2015.
 
     Examples
     --------
@@ -87,12 +106,19 @@ class SupportVectorSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     (40, 120)
     """
 
-    def __init__(self, selector, estimator=None, *, refit="support_vectors"):
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "selector": [HasMethods(["fit", "transform", "get_support"])],
+        "estimator": [HasMethods(["fit"]), None],
+        "refit": [StrOptions({"support_vectors", "all"})],
+    }
+
+    def __init__(self, selector: Any, estimator: Any = None, *, refit: str = "support_vectors") -> None:
         self.selector = selector
         self.estimator = estimator
         self.refit = refit
 
-    def fit(self, X, y, **fit_params):
+    @fit_method
+    def fit(self, X: Any, y: Any, **fit_params: Any) -> Self:
         """Fit the classifier, select on its support vectors, fit it again.
 
         Parameters
@@ -111,18 +137,19 @@ class SupportVectorSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
             The fitted selector.
         """
         _check_linear(self.estimator)
-        one_of("refit", self.refit, ("support_vectors", "all"), type(self).__name__)
         routed = self._route(fit_params)
-        X, y = validate_data(self, X, y, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
+        X, y = validate_data(self, X, y, **ACCEPTED)
         check_classification_targets(y)
         _check_two_classes(y, fit_params.get("sample_weight"))
-        X = tidy_sparse(X)
-        # Rows of weight zero are left out first: libsvm drops them and then counts without them.
+        return self._store(self._select(sorted_csr(X), y, routed))
+
+    def _select(self, X: Any, y: Any, routed: Any = _NO_METADATA) -> SelectionResult:
+        # Samples of weight zero are left out first: libsvm drops them and then counts without them.
         counted = _counted(routed.estimator.fit, X.shape[0])
-        points = X if len(counted) == X.shape[0] else X[counted]
+        weighted = X if len(counted) == X.shape[0] else X[counted]
         model = clone(_svm(self.estimator, X.shape[0]))
-        model.fit(points, y[counted], **_only(routed.estimator.fit, counted))
-        rows = counted[_support_vectors(model, points, y[counted])]
+        model.fit(weighted, y[counted], **_only(routed.estimator.fit, counted))
+        rows = counted[_support_vectors(model, weighted, y[counted])]
         vectors = X[rows]
         # Inside, arrays without names, whatever output was asked for.
         selector = clone(self.selector)
@@ -132,21 +159,29 @@ class SupportVectorSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         again = rows if self.refit == "support_vectors" else counted
         refitted = clone(_svm(self.estimator, X.shape[0]))
         refitted.fit(selector.transform(X[again]), y[again], **_only(routed.estimator.fit, again))
+        return SelectionResult(
+            support=selector.get_support(),
+            order=getattr(selector, "selection_order_", None),
+            weights=getattr(selector, "weights_", None),
+            certificate=self._certificate_of_all(getattr(selector, "certificate_", None), rows),
+            extra={
+                "estimator_": model,
+                "selector_": selector,
+                "refitted_": refitted,
+                "support_vectors_": vectors,
+                "support_vector_indices_": rows,
+                "classes_": model.classes_,
+            },
+        )
 
-        self.estimator_, self.selector_, self.refitted_ = model, selector, refitted
-        self.support_vectors_, self.support_vector_indices_ = vectors, rows
-        self.classes_ = model.classes_
-        self.support_ = selector.get_support()
-        for name in ("selected_", "weights_"):
-            if hasattr(selector, name):
-                setattr(self, name, getattr(selector, name))
-        if hasattr(selector, "certificate_"):
-            found = selector.certificate_
-            names = kept_names(getattr(self, "feature_names_in_", None), found.indices)
-            self.certificate_ = replace(found, rows=rows if found.rows is None else rows[found.rows], names=names)
-        return self
+    def _certificate_of_all(self, found: Certificate | None, rows: Index) -> Certificate | None:
+        """The selector's certificate as one about some rows of X, with the names of the columns of X."""
+        if found is None:
+            return None
+        names = kept_names(getattr(self, "feature_names_in_", None), found.indices)
+        return replace(found, rows=rows if found.rows is None else rows[found.rows], names=names)
 
-    def transform(self, X):
+    def transform(self, X: Any) -> Any:
         """Keep (and rescale, as the selector does) the selected columns.
 
         Parameters
@@ -161,7 +196,7 @@ class SupportVectorSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         """
         return self._reduced(X)
 
-    def inverse_transform(self, X):
+    def inverse_transform(self, X: Any) -> Any:
         """Put the kept columns back in place, as the selector does.
 
         Parameters
@@ -178,7 +213,7 @@ class SupportVectorSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         return self.selector_.inverse_transform(X)
 
     @available_if(_refitted_has("predict"))
-    def predict(self, X):
+    def predict(self, X: Any) -> NDArray[Any]:
         """Predict with the classifier trained on the selected features.
 
         Parameters
@@ -195,8 +230,8 @@ class SupportVectorSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         return self.refitted_.predict(XR)
 
     @available_if(_refitted_has("decision_function"))
-    def decision_function(self, X):
-        """Signed distances from the classifier trained on the selected features.
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """Compute confidence scores of the classifier trained on the selected features.
 
         Parameters
         ----------
@@ -212,8 +247,8 @@ class SupportVectorSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         return self.refitted_.decision_function(XR)
 
     @available_if(_refitted_has("score"))
-    def score(self, X, y):
-        """Mean accuracy of the classifier trained on the selected features.
+    def score(self, X: Any, y: Any) -> float:
+        """Compute the mean accuracy of the classifier trained on the selected features.
 
         Parameters
         ----------
@@ -225,13 +260,13 @@ class SupportVectorSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         score : float
-            Share of right predictions.
+            Share of correct predictions.
         """
         XR = self._reduced(X)
         return self.refitted_.score(XR, y)
 
-    def get_metadata_routing(self):
-        """Say which metadata goes to the classifier and which to the selector.
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return which metadata goes to the classifier and which to the selector.
 
         Returns
         -------
@@ -245,44 +280,39 @@ class SupportVectorSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
             .add(selector=self.selector, method_mapping=mapping)
         )
 
-    def _reduced(self, X):
+    def _reduced(self, X: Any) -> Any:
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
-        return self.selector_.transform(tidy_sparse(X))
+        X = validate_data(self, X, reset=False, **ACCEPTED)
+        return self.selector_.transform(sorted_csr(X))
 
-    def _route(self, fit_params):
+    def _route(self, fit_params: dict[str, Any]) -> Any:
         if get_config()["enable_metadata_routing"]:
             return process_routing(self, "fit", **fit_params)
-        return Bunch(estimator=Bunch(fit=fit_params), selector=Bunch(fit={}))
+        return Bunch(estimator=Bunch(fit=fit_params), selector=_NO_METADATA.selector)
 
-    def _get_support_mask(self):
-        check_is_fitted(self)
-        return self.support_
-
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        inner = get_tags(_svm(self.estimator, 0))
+        # Whatever `estimator` is, tags can be asked for; `fit` refuses what is no classifier.
+        inner = get_tags(_svm(self.estimator if hasattr(self.estimator, "__sklearn_tags__") else None, 0))
         tags.estimator_type = inner.estimator_type
         tags.classifier_tags = inner.classifier_tags
         if tags.classifier_tags is not None:
             # With few features kept, accuracy on easy data may be anything.
             tags.classifier_tags = replace(tags.classifier_tags, poor_score=True)
         tags.target_tags.required = True
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
 
-def _check_two_classes(y, sample_weight):
+def _check_two_classes(y: Any, sample_weight: Any) -> None:
     if len(np.unique(y)) < 2:
         raise DegenerateDataError("SupportVectorSelector needs at least two classes; y has one class.")
     if sample_weight is not None and len(np.unique(y[np.asarray(sample_weight) > 0])) < 2:
         raise DegenerateDataError(
-            "SupportVectorSelector needs at least two classes; the rows with positive sample_weight have fewer."
+            "SupportVectorSelector needs at least two classes; the samples with positive sample_weight have fewer."
         )
 
 
-def _check_linear(estimator):
+def _check_linear(estimator: Any) -> None:
     last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
     kernel = getattr(last, "kernel", "linear")
     if kernel != "linear":
@@ -292,13 +322,13 @@ def _check_linear(estimator):
         )
 
 
-def _svm(estimator, n_rows):
+def _svm(estimator: Any, n_samples: int) -> Any:
     if estimator is not None:
         return estimator
-    return SVC(kernel="linear", break_ties=True) if n_rows <= _LIBSVM_ROWS else LinearSVC()
+    return SVC(kernel="linear", break_ties=True) if n_samples <= _LIBSVM_ROWS else LinearSVC()
 
 
-def _support_vectors(model, X, y):
+def _support_vectors(model: Any, X: Any, y: Any) -> Index:
     """Row numbers of the support vectors of a fitted linear classifier."""
     if hasattr(model, "support_vectors_") and hasattr(model, "support_"):  # libsvm; elsewhere support_ is a mask
         return np.sort(model.support_)
@@ -308,7 +338,7 @@ def _support_vectors(model, X, y):
     sign = np.where(y[:, None] == model.classes_, 1.0, -1.0)
     margin = (sign * scores).min(axis=1)
     # Solvers stop a little short of the optimum; `tol` is how much. A penalised intercept can leave a class
-    # without support vectors: then its nearest row stands in for it.
+    # without support vectors: then its nearest sample represents it.
     inside = margin <= 1.0 + getattr(model, "tol", 0.0)
     for label in model.classes_:
         own = np.flatnonzero(y == label)
@@ -316,13 +346,13 @@ def _support_vectors(model, X, y):
     return np.flatnonzero(inside)
 
 
-def _counted(params, n_rows):
-    """Rows that have a weight."""
+def _counted(params: dict[str, Any], n_samples: int) -> Index:
+    """Samples with a positive weight."""
     weights = params.get("sample_weight")
-    return np.arange(n_rows) if weights is None else np.flatnonzero(np.asarray(weights) > 0)
+    return np.arange(n_samples) if weights is None else np.flatnonzero(np.asarray(weights) > 0)
 
 
-def _only(params, rows):
+def _only(params: dict[str, Any], rows: Index) -> dict[str, Any]:
     """Restrict per-sample metadata to some rows."""
     per_row = {key: np.asarray(value) for key, value in params.items() if np.ndim(value) > 0}
     return params | {key: value[rows] for key, value in per_row.items()}
