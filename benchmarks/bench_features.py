@@ -1,4 +1,4 @@
-"""Feature weights in a kernel machine: a step against the products it needs, and peers to the same validation error.
+"""Feature weights in a kernel SVM: a step against the products it needs, and peers to the same validation error.
 
 LassoNet and pyHSICLasso are compared with when they are installed. See README.md in this folder.
 """
@@ -16,8 +16,11 @@ from sklearn.feature_selection import SequentialFeatureSelector
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
-from rarefy.core.feature_weights.objectives import FeatureKernel, Machines, weight_step
-from rarefy.core.feature_weights.search import Problem
+from rarefy.core.feature_weights.classifiers import Classifiers
+from rarefy.core.feature_weights.kernel import FeatureKernel
+from rarefy.core.feature_weights.objectives import weight_step
+from rarefy.core.feature_weights.penalties import L1Penalty
+from rarefy.core.feature_weights.problem import Problem
 from rarefy.core.solvers.trust_region import trust_region
 from rarefy.datasets import make_ndcc
 from rarefy.kernel import KernelFeatureSelector
@@ -36,17 +39,17 @@ def weight_half(n=1000, d=2000):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n, d))
     y = np.where(X[:, 0] * X[:, 1] > 0, 1.0, -1.0)
-    machines = Machines(y[:, None], np.full(n, 4.0), 0.01, 0.5)
+    classifiers = Classifiers(y[:, None], np.full(n, 4.0), L1Penalty(0.01))
     z = np.full(d, 1.0 / np.sqrt(2.0 * d))
-    B, b, _ = Problem(X, machines).solve_machines(z)
+    B, b, _ = Problem(X, classifiers).solve_classifiers(z)
     index = np.flatnonzero(B[:, 0])
     kernel = FeatureKernel(X, X[index])
-    kernel.sums(kernel.matrix(z))  # what is kept of the points is made once
+    kernel.sums(kernel.matrix(z))  # computes once what later calls share
     M, centres = np.ones((n, len(index))), X[index]
     forth = min(clock(lambda: X @ centres.T)[1] for _ in range(5))
     back = min(clock(lambda: M @ centres)[1] for _ in range(5))
     counts = {"values": 0}
-    at = weight_step(kernel, machines, index, B[index], b, margin="geometric")
+    at = weight_step(kernel, classifiers, index, B[index], b, margin="geometric")
 
     def counted(x):
         counts["values"] += 1
@@ -67,10 +70,10 @@ def weight_half(n=1000, d=2000):
 
 
 def to_the_same_error(seed=0):
-    """Seconds and validation error of several ways to few features, on one set of 200 points and 120 columns.
+    """Seconds and validation error of several selectors, on one set of 200 samples and 120 features.
 
-    Peers that are told how many features to keep try several numbers, and the best validation error counts; who comes
-    within a point of the lowest error has reached it.
+    Peers that need the number of features try several, and the lowest validation error counts; a selector whose error
+    is at most one percentage point above the lowest has reached it.
     """
     X, y = make_ndcc(400, random_state=seed)
     X = (X - X[:200].mean(axis=0)) / X[:200].std(axis=0)
@@ -140,7 +143,7 @@ def _hsic_lasso(X, y):
     from pyHSICLasso import HSICLasso
 
     choices = []
-    with redirect_stdout(io.StringIO()):  # it tells about its parameters
+    with redirect_stdout(io.StringIO()):  # it prints its parameters
         for count in (10, 20, 40):
             model = HSICLasso()
             model.input(X, y, featname=[str(k) for k in range(X.shape[1])])

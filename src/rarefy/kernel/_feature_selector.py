@@ -60,8 +60,8 @@ class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
         Factor on the penalty of the weights, >= 0. A larger one selects fewer features; with ``penalty="squares"`` not
         at every step.
     method : {"ao2", "ao1", "ao", "full", "reduced", "gmkl"}, default="ao2"
-        How to search. "ao" optimises classifier and weights in turn; "ao1" optimises the margin together with the
-        weights; "ao2" together with the weights, for a classifier of norm 1; "full" optimises classifier and weights
+        How to search. "ao" optimises classifier and weights in turn; "ao1" also optimises the margin in the turn of
+        the weights; "ao2" does so for a classifier that is scaled to norm 1; "full" optimises classifier and weights
         jointly; "reduced" optimises the weights and trains the classifier exactly at every step; "gmkl" is the
         gradient method of Varma and Babu, which always uses ``penalty="squares"`` and ``eps=0.05``.
     penalty : {"weights", "squares"}, default="weights"
@@ -273,9 +273,12 @@ class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
         >>> from rarefy.kernel import KernelFeatureSelector
         >>> X = np.random.default_rng(0).standard_normal((120, 8))
         >>> y = X[:, 2] * X[:, 5] > 0
-        >>> path = KernelFeatureSelector().mu_path(X, y, [0.01, 1.0])
-        >>> path.attribute("support_").sum(axis=1)
-        array([5, 2])
+        >>> path = KernelFeatureSelector(C=4.0).mu_path(X, y, [0.01, 1.0, 64.0])
+        >>> path.models[-1].get_support(indices=True)
+        array([2, 5])
+        >>> n_features = path.attribute("support_").sum(axis=1)
+        >>> bool(n_features[0] > n_features[-1])
+        True
         """
         owner = type(self).__name__
         mus = check_grid("mus", mus, f"{owner}.mu_path", zero=True)

@@ -38,7 +38,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "AO-II": {"method": "ao2", "polish": False},
     "AO-II, polished": {"method": "ao2"},
     "AO-II, both starts": {"method": "ao2", "init": "both"},
-    "AO-II, squared price": {"method": "ao2", "penalty": "squares", "init": "both"},
+    "AO-II, squared penalty": {"method": "ao2", "penalty": "squares", "init": "both"},
     "AO-II, true start": {"method": "ao2"},
     "AO-II, 4 starts": {"method": "ao2", "n_starts": 4, "random_state": 0},
     "AO-II, 8 starts": {"method": "ao2", "n_starts": 8, "random_state": 0},
