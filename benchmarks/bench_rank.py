@@ -1,4 +1,4 @@
-"""RankRC: against scikit-survival's kernel machine on the same pairs, and its growth with rows and rare rows.
+"""RankRC: against scikit-survival's kernel SVM on the same pairs, and its growth with rows and rare rows.
 
 scikit-survival (GPL) is used as a program to compare with, when it is installed. Times compare only as ratios
 within a run. See README.md in this folder.
@@ -17,6 +17,7 @@ from memory import peak_gigabytes
 from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
+import rarefy
 from rarefy.core.losses.pairs import PairLoss, Pairs
 from rarefy.ranking import RankRC
 
@@ -38,7 +39,7 @@ def generated(m, rare, d=10, seed=0):
 
 
 def against_survival(n=1000, rare=100):
-    """RankSVM with all kernel functions on the same pairs: every rare point should come before every other."""
+    """RankSVM with all kernel functions on the same pairs: every rare sample should come before every other."""
     try:
         from sksurv.svm import FastKernelSurvivalSVM
     except ModuleNotFoundError:
@@ -48,7 +49,7 @@ def against_survival(n=1000, rare=100):
     RankRC(basis="all").fit(X[:200], (np.arange(200) < 20).astype(int))  # load what is loaded lazily
     with threadpool_limits(1):
         ours, seconds = clock(lambda: RankRC(1e-2, basis="all").fit(X, y))
-    # One event time for the rare points and a later, censored one for the others: the comparable pairs are the same.
+    # One event time for the rare samples and a later, censored one for the others: the comparable pairs are the same.
     outcome = np.array([(bool(label), 1.0 if label else 2.0) for label in y], dtype=[("event", bool), ("time", float)])
     gamma = float(ours.gamma_)
     # Theirs is 1/2 |f|^2 + alpha/2 (sum of squared hinges), ours 1/alpha times as large and a mean over the pairs.
@@ -75,7 +76,8 @@ def growth(rows, rares):
     runs = []
     for m, rare in [(m, rares[0]) for m in rows] + [(rows[1], r) for r in rares[1:]]:
         X, y = generated(m, rare)
-        model, seconds = clock(lambda X=X, y=y: RankRC(1e-4, memory_budget=6e9).fit(X, y))
+        with rarefy.config_context(memory_budget=6e9):
+            model, seconds = clock(lambda X=X, y=y: RankRC(1e-4).fit(X, y))
         runs.append({"m": m, "rare": rare, "seconds": seconds, "n_iter": model.n_iter_, "storage": model.storage_})
         print(f"m={m} rare={rare}: {seconds:.1f} s, {model.n_iter_} iterations, {model.storage_}", flush=True)
     by_m = [run for run in runs if run["rare"] == rares[0]]
@@ -136,7 +138,8 @@ def kdd():
     both -= both[: len(X)].mean(axis=0)
     both /= np.maximum(both[: len(X)].std(axis=0), 1e-6)
     X, Z = both[: len(X)], both[len(X) :]
-    model, seconds = clock(lambda: RankRC(2.0**-12, memory_budget=2.5e9, tol=1e-5).fit(X, y))
+    with rarefy.config_context(memory_budget=2.5e9):
+        model, seconds = clock(lambda: RankRC(2.0**-12, tol=1e-5).fit(X, y))
     area = roc_auc_score(z, model.decision_function(Z))
     print(f"KDD Cup, {len(X)} rows, {int(y.sum())} rare: {seconds:.0f} s, {model.storage_}, test area {area:.4f}")
     return {"rows": len(X), "rare": int(y.sum()), "seconds": seconds, "area": area, "storage": model.storage_}
@@ -152,14 +155,15 @@ def in_its_own_process(task):
 
 def million():
     X, y = generated(1_000_000, 1000)
-    model, seconds = clock(lambda: RankRC(1e-3, memory_budget=4.5e9, tol=1e-5).fit(X, y))
+    with rarefy.config_context(memory_budget=4.5e9):
+        model, seconds = clock(lambda: RankRC(1e-3, tol=1e-5).fit(X, y))
     print(f"one million rows, 1000 rare: {seconds:.0f} s, {model.n_iter_} iterations, {model.storage_}")
     return {"seconds": seconds, "n_iter": model.n_iter_, "storage": model.storage_}
 
 
 def blocks():
     X, y = generated(100_000, 500)
-    model, seconds = clock(lambda: RankRC(1e-3, solver="stochastic", n_passes=2, random_state=0).fit(X, y))
+    model, seconds = clock(lambda: RankRC(1e-3, solver="stochastic", max_iter=2, random_state=0).fit(X, y))
     print(f"in blocks, 100000 rows, 500 rare: {seconds:.0f} s, objective {model.objective_:.6f}")
     return {"seconds": seconds, "objective": model.objective_}
 
