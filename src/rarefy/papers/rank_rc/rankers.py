@@ -23,7 +23,7 @@ from rarefy.ranking import OrdinalRankRC, RankRC
 Array = NDArray[np.float64]
 Labels = NDArray[np.int_]
 Fold = Sequence[NDArray[np.intp]]
-"""Rows to learn from, and rows to check with."""
+"""Training rows and validation rows."""
 Scored = tuple[Array, list[int] | None]
 """Scores, a row for each value of a parameter, and the number of samples with a kernel function for each."""
 Method = Callable[[Sequence[float], Array, Labels, Array, int], Scored]
@@ -32,8 +32,8 @@ LAMBDAS = tuple(2.0**power for power in range(2, -21, -2))
 """From strong to weak: of equally good ones the strongest penalty is chosen. The thesis begins at 2^10, but down to 2^2
 scores grow and the ranking hardly changes."""
 _ALL_FOR_A_PATH, _ALL_FOR_ONE, _LANDMARKS = 600, 1900, 600
-"""RANK-SVM has all kernel functions up to so many rows, when all penalties are tried and when one is. Beyond, it has
-600, the rare samples and then the worst represented others. On one split, lambda = 2^-10 and 2^-20, that changed the
+"""RANK-SVM has all kernel functions up to so many samples, for all penalties and for a single one. Beyond, it has
+600: the rare samples and then the worst represented others. On one split, lambda = 2^-10 and 2^-20, that changed the
 AUC of Abalone 7 by 0.0001 and 0.0001, Thyroid by 0.0002 and 0.003, Page blocks by 0.0000 and 0.002; of Scene, with its
 294 features, by 0.004 and 0.02, but there only the search has them."""
 _STEPS, _STEPS_FOR_ONE = 6, 20
@@ -49,7 +49,7 @@ _ZERO = 1e-6
 
 
 def candidates(method: str, m: int) -> Sequence[float]:
-    """Values of the method's parameter to choose from with m rows to learn from."""
+    """Values of the method's parameter to choose from with m training samples."""
     if method == "KNN":
         return tuple(range(1, int(np.ceil(min(100.0, np.sqrt(m)))) + 1))
     if method == "LightGBM":
@@ -60,7 +60,7 @@ def candidates(method: str, m: int) -> Sequence[float]:
 def choose(
     method: str, X: Array, y: Labels, folds: Sequence[Fold], seed: int, measure: Callable[..., float] = roc_auc_score
 ) -> float:
-    """The candidate with the best mean measure; folds are pairs of rows to learn from and to check with."""
+    """The candidate with the best mean measure; folds are pairs of training and validation rows."""
     values = candidates(method, len(y))
     worth = np.zeros(len(values))
     for rows, rest in folds:
@@ -70,14 +70,14 @@ def choose(
 
 
 def inner_folds(y: Labels, seed: int) -> list[Fold]:
-    """Five stratified folds, or as many of them as check with fifty rare samples."""
+    """Five stratified folds, or as many of them as are needed for fifty rare validation samples."""
     per_fold = max(1, int(np.bincount(y).min()) // _FOLDS)
     used = min(_FOLDS, -(-_RARE_CHECKED // per_fold))
     return list(StratifiedKFold(_FOLDS, shuffle=True, random_state=seed).split(y, y))[:used]
 
 
 def score(method: str, values: Sequence[float], X: Array, y: Labels, X_new: Array, seed: int) -> Scored:
-    """Learn with every value of the method's parameter.
+    """Train with every value of the method's parameter.
 
     Returns the scores of X_new, a row for each value, and the number of samples with a kernel function for each value
     (None for methods without kernel functions).
@@ -87,7 +87,7 @@ def score(method: str, values: Sequence[float], X: Array, y: Labels, X_new: Arra
 
 
 def standardised(X: Any, *others: Any) -> list[Array]:
-    """All with the means and deviations of X."""
+    """All arrays standardised by the means and standard deviations of X."""
     X = np.asarray(X, dtype=np.float64)
     mean, scale = X.mean(axis=0), X.std(axis=0)
     scale[scale == 0.0] = 1.0

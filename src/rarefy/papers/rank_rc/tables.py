@@ -24,17 +24,17 @@ Index = NDArray[np.intp]
 _SPREAD = 0.5
 """Standard deviation of the simulated classes."""
 _SLOW, _LARGE, _FEW_SPLITS = ("SVM-SMT", "RANK-SVM", "RANK-KMEANS"), 1300, 5
-"""These methods see only the first five splits of sets with more rows than that to learn from."""
+"""Slow methods are run on the first five splits only if there are more training samples than 1300."""
 _R2L = 3
-"""From this category of connections on they are rare: remote to local, and user to root."""
+"""Connections of this category and the next are the rare class: remote to local, and user to root."""
 _MOST_ROWS = {"SVM": 40_000, "SVM-W": 20_000}
-"""More rows than these would take hours."""
+"""Training samples above which these methods take hours, and are left out."""
 
 
 def simulated(
     data: Any, *, method: Sequence[str], overlap: float, rare: float, trial: int, n_test: int
 ) -> list[Metrics]:
-    """Table 5.1: a thousand samples to learn from, a thousand to choose the penalty with."""
+    """Table 5.1: a thousand training samples, and a thousand for the choice of the penalty."""
     seed = _seed(trial, overlap, rare)
     X, y, centers = make_rare_gaussians(
         2000 + n_test, overlap=overlap, rare=rare, scale=_SPREAD, return_centers=True, random_state=seed
@@ -54,7 +54,7 @@ def simulated(
 
 
 def real(data: Any, *, method: Sequence[str], collection: str, split: int) -> list[Metrics]:
-    """Tables 5.3 and 5.4: three quarters to learn from and to choose the penalty with, a quarter to test with."""
+    """Tables 5.3 and 5.4: three quarters for training and the choice of the penalty, a quarter for testing."""
     X, y, X_test, y_test = _split(collection, split, data)
     found: list[Metrics] = []
     for name in method:
@@ -141,7 +141,7 @@ def _pair_loss(scores: Array, y: Labels) -> float:
 def intrusion(
     data: Any, *, method: Sequence[str], share: float, sample: int, n_check: int, n_test: int
 ) -> list[Metrics]:
-    """Figure 5.3: AUC, time and support vectors with a share (in %) of the KDD Cup's rows to learn from."""
+    """Figure 5.3: AUC, time and support vectors with a share (in %) of the KDD Cup's rows for training."""
     X, y, X_test, y_test = _connections(data)
     rows, rest = next(StratifiedShuffleSplit(1, train_size=share / 100.0, random_state=sample).split(y, y >= _R2L))
     rest = _all_rare_and_some(rest, y >= _R2L, n_check, sample)
@@ -167,7 +167,7 @@ def intrusion(
 
 @remember
 def _connections(data: Any) -> tuple[Any, ...]:
-    """The KDD Cup's rows, each once."""
+    """The KDD Cup's rows without duplicates."""
     bunch = load("kddcup99_10pct", data)
     parts = []
     for X, y in ((bunch.data, bunch.target), (bunch.test_data, bunch.test_target)):
@@ -179,7 +179,7 @@ def _connections(data: Any) -> tuple[Any, ...]:
 
 
 def _all_rare_and_some(rows: Index, rare: NDArray[np.bool_], n: int, seed: int) -> Index:
-    """All rare ones of the rows and others, so many in all."""
+    """All rare ones of the rows and random others, n in total."""
     few, many = rows[rare[rows]], rows[~rare[rows]]
     wanted = min(len(many), max(0, n - len(few)))
     return np.append(few, np.random.default_rng(seed).choice(many, wanted, replace=False))
@@ -203,7 +203,7 @@ def _coder(X: Array, y: Labels) -> Callable[[Array], Array]:
 
 
 def levels(data: Any, *, method: Sequence[str], collection: str, split: int) -> list[Metrics]:
-    """Chapter 6: half of the rows to learn from, a quarter to choose the penalty with, a quarter to test with."""
+    """Chapter 6: half of the samples for training, a quarter for the choice of the penalty, a quarter for testing."""
     X, y = _ordered(collection, split, data)
     train, rest = next(StratifiedShuffleSplit(1, test_size=0.5, random_state=split).split(X, y))
     check, test = (
@@ -228,6 +228,6 @@ def _ordered(collection: str, seed: int, data: Any) -> tuple[Array, Labels]:
         return bunch.data, bunch.target.astype(int)
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((2000, 8))
-    # Two ways to get high, and noise as large as what can be known.
+    # A level is high for one of two reasons, and the noise is as large as the signal.
     height = np.maximum(X[:, 0] + X[:, 1] * X[:, 2], np.abs(X[:, 3]) + X[:, 4]) + rng.standard_normal(len(X))
     return X, np.searchsorted(np.quantile(height, [0.85, 0.91, 0.95, 0.98]), height)
