@@ -90,7 +90,7 @@ def times(
 def each_digit(
     data: Any, *, digit: Sequence[int], degree: int, L: int, S: int, C: float, sample: int, n_train: int, n_test: int
 ) -> list[dict[str, float]]:
-    """Table 5: errors of each of the ten classifiers on its own, scaled to 10 000 digits, and of their joint prediction."""
+    """Table 5: errors of each of the ten classifiers, scaled to 10 000 digits, and of their joint prediction."""
     X, y, X_test, y_test = _digits(data, n_train, n_test)
     scores = _classifier(_kernel(degree=degree), L, S, sample, C).fit(X, y).decision_function(X_test)
     error = 100.0 * float(np.mean(scores.argmax(axis=1) != y_test))
