@@ -1,6 +1,7 @@
 """RankRC against brute force and its theory; its bases, storage, solvers and warnings."""
 
 import copy
+import pickle
 import warnings
 
 import numpy as np
@@ -220,6 +221,7 @@ def test_a_path_has_fitted_models_with_their_own_thresholds():
         np.testing.assert_array_equal(labels, model.predict(X))
         assert set(vars(model)) == set(vars(single))
     assert path.attribute("dual_coef_").shape == (3, 1, 15)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(path)).scores(X), path.scores(X))
 
 
 def test_a_path_leaves_the_ranker_as_it_was():
@@ -280,6 +282,15 @@ def test_predictions_do_not_follow_parameters_that_are_set_later():
         model.set_params(rare_class=0, emphasis={"push": 9}, loss="logistic")
         np.testing.assert_array_equal(model.predict(Z), before[0])
         np.testing.assert_array_equal(model.decision_function(Z), before[1])
+
+
+def test_the_basis_is_a_copy_of_the_rows_that_were_given():
+    X, y = rare_data()
+    rows = np.array([3, 1, 40])
+    model = RankRC(kernel="precomputed", basis=rows).fit(X @ X.T, y)
+    before = model.score_samples(X @ X.T)
+    rows[:] = 0
+    np.testing.assert_array_equal(model.score_samples(X @ X.T), before)
 
 
 def partial_loss(model, X, y, beta, share, alpha, eps=0.5):

@@ -115,7 +115,7 @@ def _choose_basis(data: TrainingData, settings: Settings, kernel: BoundKernel, r
     if isinstance(basis, Integral):
         return _rare_first(data, settings, kernel, min(int(basis), len(used)), rng)
     if not isinstance(basis, str):
-        indices = given_landmarks(basis, data.X.shape[0], "basis", settings.owner)
+        indices = given_landmarks(basis, data.X.shape[0], "basis", settings.owner).copy()
     elif basis == "random":
         indices = np.sort(rng.choice(used, len(data.rare), replace=False))
     else:

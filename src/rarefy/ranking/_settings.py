@@ -57,11 +57,13 @@ class ThresholdRule(StrOptions):
 
     def is_satisfied_by(self, val: Any) -> bool:
         """Whether the rule is known and its value in range."""
-        if not isinstance(val, dict) or len(val) != 1:
-            return super().is_satisfied_by(val)
+        if not isinstance(val, str) and not (isinstance(val, dict) and len(val) == 1):
+            return False
         name, value = threshold_rule(val)
         rule = THRESHOLDS.get(name)
-        return rule is not None and rule.takes != "nothing" and POSITIVE.is_satisfied_by(value) and rule.accepts(value)
+        if rule is None or isinstance(val, str) != (rule.takes == "nothing"):
+            return False
+        return isinstance(val, str) or (POSITIVE.is_satisfied_by(value) and rule.accepts(value))
 
     def __str__(self) -> str:
         words = [
