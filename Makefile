@@ -49,6 +49,9 @@ check: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/python tools/import_graph.py --check
+	$(BIN)/python tools/check_sizes.py
+	$(BIN)/python tools/check_docstrings.py
 	$(BIN)/python tools/oldest_requirements.py --check
 	$(MAKE) docs
 

@@ -156,7 +156,7 @@ def _folder(value: Any) -> str | None:
 def _count(value: Any) -> int | None:
     if value is None:
         return None
-    if isinstance(value, Integral) and not isinstance(value, bool) and value >= 1:
+    if isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1:
         return int(value)
     raise ParameterError(f"block_size must be None or an integer >= 1; got {value!r}.")
 

@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 from oracles.linear_programs import assert_optimal, assert_proved_infeasible, best_value, highs, program, svm_dual
-from rarefy.core.solvers import box_lp as module
 from rarefy.core.linalg.rows import DenseRows, SparseRows
+from rarefy.core.solvers import box_lp as module
 from rarefy.core.solvers.box_lp import BoxLP
 
 inf = np.inf

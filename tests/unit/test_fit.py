@@ -75,7 +75,7 @@ def test_arguments_of_functions_are_checked_in_the_same_way():
         return share
 
     assert keep(0.5) == 0.5
-    with pytest.raises(ParameterError, match="The 'share' parameter of .*keep must be a float in the range"):
+    with pytest.raises(ParameterError, match=r"The 'share' parameter of .*keep must be a float in the range"):
         keep(share=1)
 
 

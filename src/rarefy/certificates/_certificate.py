@@ -103,6 +103,23 @@ class Certificate:
     unseen : int
         Columns that are not zero and shorter than that. Beside the others they are rounding, and a margin along them is
         lost: with any of them, nothing is claimed about models.
+
+    See Also
+    --------
+    certify : Certify any subset of features.
+
+    Examples
+    --------
+    >>> import json
+    >>> import numpy as np
+    >>> import rarefy
+    >>> X = np.random.default_rng(0).standard_normal((4, 50))
+    >>> certificate = rarefy.certify(X, np.arange(40))
+    >>> certificate.kind
+    'deterministic'
+    >>> again = rarefy.Certificate.from_dict(json.loads(json.dumps(certificate.to_dict())))
+    >>> bool(again.verify(X))
+    True
     """
 
     method: Method
