@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from scipy.optimize import linprog
 from sklearn.datasets import load_digits, make_classification
 from sklearn.exceptions import ConvergenceWarning
@@ -147,6 +148,14 @@ def test_alpha_path_gives_what_single_fits_give(options):
     assert path.attribute("coef_").shape == (3, 3, 15)
 
 
+def test_the_order_of_alphas_does_not_matter():
+    X, y = make_classification(100, 4, random_state=0)
+    model = SubspaceLPSVC(n_components=10, gamma=0.3, random_state=0)
+    path, other = model.alpha_path(X, y, [1.0, 0.1, 10.0]), model.alpha_path(X, y, [10.0, 1.0, 0.1])
+    for name in ("coef_", "n_iter_"):
+        np.testing.assert_array_equal(path.attribute(name), other.attribute(name)[[1, 2, 0]])
+
+
 @pytest.mark.parametrize("n_class", [2, 3])
 def test_models_of_a_path_are_fitted_estimators_in_one_subspace(n_class, monkeypatch):
     X, y = load_digits(n_class=n_class, return_X_y=True)
@@ -204,10 +213,12 @@ def test_the_subspace_is_a_fitted_transformer_that_knows_the_features():
 
 def test_parameters_that_are_set_after_fit_change_no_prediction():
     X, y = make_classification(80, 4, random_state=0)
+    X = sp.csr_array(X)
     model = SubspaceLPSVC(n_components=10, gamma=0.3, random_state=1).fit(X, y)
     before = model.decision_function(X)
-    model.set_params(alpha=7.0, kernel="precomputed", gamma=5.0, norm="inf", n_components=2)
-    np.testing.assert_array_equal(model.decision_function(X), before)
+    for kernel in ("precomputed", "chi2"):
+        model.set_params(alpha=7.0, kernel=kernel, gamma=5.0, norm="inf", n_components=2)
+        np.testing.assert_array_equal(model.decision_function(X), before)
 
 
 def test_an_unsolved_program_is_reported_where_fit_was_called():

@@ -20,6 +20,24 @@ class RegularizationPath:
         Its values.
     models : tuple of estimators
         One fitted estimator for each value.
+
+    See Also
+    --------
+    SubspaceLPSVC.alpha_path : A path over the weight of the norm.
+    KernelFeatureSelector.mu_path : A path over the penalty on feature weights.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from rarefy.kernel import SubspaceLPSVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> path = SubspaceLPSVC(n_components=10, gamma="scale").alpha_path(X, y, [1.0, 0.1])
+    >>> path.values
+    array([1. , 0.1])
+    >>> path.models[1].alpha
+    0.1
+    >>> path.attribute("coef_").shape
+    (2, 3, 10)
     """
 
     parameter: str
