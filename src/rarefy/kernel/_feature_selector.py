@@ -50,15 +50,15 @@ class KernelFeatureSelector(SelectorMixin, ClassifierMixin, BaseEstimator):
     first.
 
     The problem is not convex, and a weight that is zero stays zero, so the result depends on the start. The consensus
-    over several starts, `n_starts`, finds better solutions than a single one.
+    over several starts, `n_starts`, often finds a better solution than a single one.
 
     Parameters
     ----------
     C : float, default=1.0
         Factor on the losses, > 0.
     mu : float, default=0.01
-        Factor on the penalty of the weights, >= 0. A larger one selects fewer features; with ``penalty="squares"`` not
-        at every step.
+        Factor on the penalty of the weights, >= 0. A larger one selects fewer features, though with
+        ``penalty="squares"`` not always.
     method : {"ao2", "ao1", "ao", "full", "reduced", "gmkl"}, default="ao2"
         How to search. "ao" optimises classifier and weights in turn; "ao1" also optimises the margin in the turn of
         the weights; "ao2" does so for a classifier that is scaled to norm 1; "full" optimises classifier and weights
