@@ -56,8 +56,8 @@ INSTANCES = [
     KernelFeatureSelector(2.0, 0.1, method="gmkl", tol=1.0),
     KernelFeatureSelectorCV(Cs=[1.0], mus=[0.01, 0.1], cv=2),
     KernelFeatureSelectorCV(
-        KernelFeatureSelector(kernel="poly", degree=2, tol=0.1),
-        Cs=[1.0, 4.0],
+        KernelFeatureSelector(method="reduced", kernel="poly", degree=2, tol=1.0),
+        Cs=[4.0],
         mus=[0.1],
         inits=("scaled", np.ones(5)),
         penalties=["weights", "squares"],
@@ -66,7 +66,7 @@ INSTANCES = [
 ]
 SMALL_GRIDS = {
     RankRCCV: RankRCCV(alphas=[0.01, 1.0]),
-    KernelFeatureSelectorCV: KernelFeatureSelectorCV(Cs=[1.0], mus=[0.1], cv=2),
+    KernelFeatureSelectorCV: KernelFeatureSelectorCV(KernelFeatureSelector(tol=0.01), Cs=[1.0], mus=[0.1], cv=2),
 }
 FIRST = list({type(e): e for e in reversed(INSTANCES)}.values())
 

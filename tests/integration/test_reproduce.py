@@ -174,7 +174,6 @@ def test_code_beside_the_cell_counts_and_comments_do_not(tmp_path):
         return subprocess.run([sys.executable, script], capture_output=True, text=True, check=True).stdout.split()
 
     assert run(HELPED) == ["ran", "7"]
-    assert run(HELPED) == ["7"]
     assert run('"""A word about it."""\n' + HELPED.replace("from pathlib", "# a comment\nfrom pathlib")) == ["7"]
     assert run(HELPED.replace("FACTOR = 1", "FACTOR = 2")) == ["ran", "14"]
 

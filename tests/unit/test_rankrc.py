@@ -195,8 +195,8 @@ def test_stochastic_passes_reach_the_value_with_blocks_only():
 
 
 def test_blocks_minimise_the_same_function_with_weights():
-    X, y = rare_data(2, m=440, rare=40)
-    weights = np.where(y == 1, 1.0, np.where(np.random.default_rng(0).random(440) < 0.5, 1.0, 100.0))
+    X, y = rare_data(2, m=240, rare=40)
+    weights = np.where(y == 1, 1.0, np.where(np.random.default_rng(0).random(240) < 0.5, 1.0, 100.0))
     exact = RankRC(1e-2).fit(X, y, weights).objective_
     with rarefy.config_context(block_size=4):
         inexact = RankRC(1e-2, solver="stochastic", max_iter=20, random_state=0).fit(X, y, weights).objective_
@@ -327,8 +327,8 @@ def test_the_highest_share_is_minimised_and_not_only_followed(share):
 
 def test_pushing_and_partial_ranges_favour_the_top():
     rng = np.random.default_rng(0)
-    y = np.repeat([1, 0], [60, 1500])
-    X = rng.standard_normal((1560, 2)) + np.where(y[:, None] == 1, [1.0, 0.3], 0.0)
+    y = np.repeat([1, 0], [60, 700])
+    X = rng.standard_normal((760, 2)) + np.where(y[:, None] == 1, [1.0, 0.3], 0.0)
     X[60:120] += [2.5, -2.0]  # majority samples that look rarer than the rare ones
     plain = RankRC(1e-5).fit(X, y)
     K = rbf_kernel(X[:60], gamma=plain.gamma_)
