@@ -8,6 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+import sklearn
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -64,8 +65,9 @@ INSTANCES = [
         cv=2,
     ),
 ]
+SKLEARN = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
 SMALL_GRIDS = {
-    RankRCCV: RankRCCV(alphas=[0.01, 1.0]),
+    RankRCCV: RankRCCV(alphas=[0.01, 1.0], cv=2),
     KernelFeatureSelectorCV: KernelFeatureSelectorCV(KernelFeatureSelector(tol=0.01), Cs=[1.0], mus=[0.1], cv=2),
 }
 FIRST = list({type(e): e for e in reversed(INSTANCES)}.values())
@@ -123,6 +125,10 @@ def test_every_public_estimator_is_listed_here():
     ids=lambda v: v.func.__name__ if hasattr(v, "func") else type(v).__name__,
 )
 def test_scikit_learn_checks(estimator, check):
+    name = check.func.__name__
+    if isinstance(estimator, (RankRC, RankRCCV)) and "sample_weight_equivalence" in name and SKLEARN < (1, 7):
+        # It makes two classes of three by the first label, which is not the same in the data it compares.
+        pytest.skip("the check itself is wrong for two classes before scikit-learn 1.7")
     check(estimator)
 
 
