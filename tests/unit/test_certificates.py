@@ -356,10 +356,8 @@ def test_dual_certificates_pass_where_the_cut_goes_through_equal_singular_values
     found = BSSSelector(8, method="dual", rank=3).fit(X).certificate_
     assert found.ambiguous
     assert found.verify(X)
-    # All singular values are equal: no choice of three dimensions leaves more than all ten hold of the kept columns.
-    most = float(np.sum(found.weights**2)) / (7 * 5)
-    assert replace(found, residual_ratio=0.9 * most).verify(X)
-    assert not replace(found, residual_ratio=1.1 * most).verify(X)
+    assert not replace(found, residual_ratio=found.residual_ratio + 0.01).verify(X)
+    assert not replace(found, choice=None).verify(X)
     rng = np.random.default_rng(0)
     for _ in range(10):
         onehot = np.eye(6)[rng.integers(0, 6, 30)]
@@ -414,3 +412,88 @@ def test_names_that_do_not_fit_the_weights_are_refused():
     found = rarefy.certify(frame, ["c1", "c2"])
     with pytest.raises(ValueError, match="1 names and 2 weights: it was changed"):
         replace(found, names=("c1",)).verify(frame)
+
+
+def forged(certificate, **changes):
+    return rarefy.Certificate.from_dict(json.loads(json.dumps(certificate.to_dict())) | changes)
+
+
+def test_a_probability_does_not_switch_a_bound_off():
+    X = np.random.default_rng(0).standard_normal((6, 80))
+    honest = BSSSelector(40).fit(X).certificate_
+    assert forged(honest).verify(X)
+    for chance in (0.0, 0.5, 1.0, -1.0):
+        assert not forged(honest, failure_probability=chance, n_requested=10**6).verify(X)
+        assert not forged(honest, failure_probability=chance, method="all").verify(X)
+    assert not forged(honest, n_requested=10**6).verify(X)
+    assert not forged(honest, method="replacement").verify(X)
+
+
+@ignore_truncation
+def test_eigenvalues_are_checked_where_singular_values_are_equal():
+    X = np.eye(20)
+    honest = rarefy.certify(X, range(10), rank=5)
+    assert honest.verify(X)
+    for low, high in ((1.0, 1.0), (0.5, 0.7), (1.0, 0.5), (0.0, 1.0)):
+        if (low, high) != tuple(honest.eigenvalues):
+            assert not forged(honest, eigenvalues=[low, high]).verify(X)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"indices": [0] * 20}, "distinct column numbers"),
+        ({"indices": [-1, *range(1, 20)]}, "distinct column numbers"),
+        ({"indices": [99, *range(1, 20)]}, "distinct column numbers"),
+        ({"indices": [0, 1, 2]}, "one weight"),
+        ({"weights": [float("nan")] * 20}, "one weight"),
+        ({"rows": [0, 0]}, "distinct row numbers"),
+        ({"n_requested": 0}, "integers >= 1"),
+        ({"rank": 7}, "at most numerical_rank"),
+        ({"method": "proved"}, "method must be one of"),
+        ({"resolution": -1.0}, "finite numbers >= 0"),
+    ],
+)
+def test_what_no_certificate_could_say_is_refused_with_a_reason(changes, reason):
+    X = np.random.default_rng(0).standard_normal((6, 40))
+    outcome = forged(rarefy.certify(X, range(20)), **changes).verify(X)
+    assert not outcome
+    assert reason in outcome.reason
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"indices": [0.7] * 20},
+        {"eigenvalues": [1.0, 1.0, 1.0]},
+        {"eigenvalues": "ab"},
+        {"rank": "5"},
+        {"measured": {"x": "much"}},
+        {"sketch": {"size": 3}},
+        {"weights": ["a"]},
+    ],
+)
+def test_values_of_the_wrong_kind_make_no_certificate(changes):
+    X = np.random.default_rng(0).standard_normal((6, 40))
+    with pytest.raises(ParameterError, match="no certificate"):
+        forged(rarefy.certify(X, range(20)), **changes)
+    with pytest.raises(ParameterError, match="a dict of its fields; got list"):
+        rarefy.Certificate.from_dict([])
+
+
+def test_a_resolution_is_checked_relative_to_itself():
+    X = np.ones((4, 1)) @ np.random.default_rng(0).standard_normal((1, 30))
+    honest = rarefy.certify(X, range(20))
+    assert honest.verify(X)
+    assert not forged(honest, resolution=1e-9 * honest.singular_values[0]).verify(X)
+
+
+def test_data_that_cannot_be_checked_are_refused():
+    X = np.random.default_rng(0).standard_normal((6, 40))
+    honest = rarefy.certify(X, range(20))
+    outcome = honest.verify(np.zeros_like(X))
+    assert not outcome
+    assert "zero" in outcome.reason
+    for bad in (np.full_like(X, np.nan), X[0], X[:0]):
+        with pytest.raises(ValueError, match=r"NaN|1D|0 sample"):
+            honest.verify(bad)

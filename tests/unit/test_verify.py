@@ -17,7 +17,7 @@ RNG = np.random.default_rng(0)
 
 def with_singular_values(n, d, sigma, rng):
     U, V = (np.linalg.qr(rng.standard_normal((m, len(sigma))))[0] for m in (n, d))
-    return (U * sigma) @ V.T, V
+    return (U * sigma) @ V.T, U, V
 
 
 def measured(X, selection, rank=None, *, residual=False):
@@ -66,14 +66,14 @@ def test_a_bound_that_the_distortion_exceeds_is_refused():
     assert not verified(X, selection, claimed, bound=claimed.distortion - 1e-6)
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_every_choice_among_equal_singular_values_is_verified(seed):
+def a_choice(seed):
+    """Data with four equal singular values, a cut through them, and what follows from one choice among them."""
     rng = np.random.default_rng(seed)
     sigma = np.array([3.0, 2.0, 2.0, 2.0, 2.0, 1.0])
     shape = [(7, 40), (40, 7)][seed % 2]
-    X, V = with_singular_values(*shape, sigma, rng)
-    k = int(rng.integers(2, 5))  # the cut passes through the four equal ones
-    V[:, 1:5] = V[:, 1:5] @ np.linalg.qr(rng.standard_normal((4, 4)))[0]
+    X, U, V = with_singular_values(*shape, sigma, rng)
+    k, turn = int(rng.integers(2, 5)), np.linalg.qr(rng.standard_normal((4, 4)))[0]
+    U[:, 1:5], V[:, 1:5] = U[:, 1:5] @ turn, V[:, 1:5] @ turn
     index = rng.permutation(shape[1])[: min(shape[1], 30)]
     selection = Selection(index, rng.uniform(0.5, 1.5, len(index)))
     kept = V[index, :k] * selection.weights[:, None]
@@ -83,19 +83,31 @@ def test_every_choice_among_equal_singular_values_is_verified(seed):
         measured(X, selection, k, residual=True),
         eigenvalues=(max(0.0, float(eigenvalues[0])), float(eigenvalues[-1])),
         residual_ratio=float(np.sum(outside**2) / np.sum(sigma[k:] ** 2)),
+        choice=(U if shape[0] < shape[1] else V)[:, 1:k].copy(),
     )
+    return X, selection, claimed
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_every_choice_among_equal_singular_values_is_verified_and_nothing_else(seed):
+    X, selection, claimed = a_choice(seed)
     assert verified(X, selection, claimed)
-    # What no choice can have is refused: below all five dimensions' smallest, or above the first one's own.
-    widest = np.linalg.eigvalsh(
-        (V[index, :5] * selection.weights[:, None]).T @ (V[index, :5] * selection.weights[:, None])
-    )
-    first = float(np.sum((V[index, 0] * selection.weights) ** 2))
-    for low, high in (
-        (widest[0] - 1e-5, claimed.eigenvalues[1]),
-        (first + 1e-5, first + 1.0),
-        (claimed.eigenvalues[0], widest[-1] + 1e-5),
+    low, high = claimed.eigenvalues
+    rng = np.random.default_rng(seed)
+    other = np.linalg.qr(rng.standard_normal(claimed.choice.shape))[0]
+    for change in (
+        {"choice": None},
+        {"choice": other},
+        {"choice": 2.0 * claimed.choice},
+        {"choice": np.full_like(claimed.choice, np.nan)},
+        {"choice": claimed.choice[:, :-1]},
+        {"choice": a_choice(seed + 100)[2].choice},
+        {"eigenvalues": (low + 1e-5, high)},
+        {"eigenvalues": (low, high + 1e-5)},
+        {"eigenvalues": (1.0, 1.0)},
+        {"residual_ratio": claimed.residual_ratio + 1e-5},
     ):
-        assert not verified(X, selection, replace(claimed, eigenvalues=(float(low), float(high))))
+        assert not verified(X, selection, replace(claimed, **change)), change
 
 
 def test_our_own_choice_among_equal_singular_values_is_verified():
@@ -103,8 +115,16 @@ def test_our_own_choice_among_equal_singular_values_is_verified():
     for k in range(1, 6):
         selection = Selection(np.arange(0, 30, 2), np.linspace(0.5, 1.5, 15))
         claimed = measured(X, selection, k, residual=True)
+        assert claimed.choice.shape == (6, k)
         assert verified(X, selection, claimed)
         assert not verified(X, selection, replace(claimed, eigenvalues=(claimed.eigenvalues[0], 99.0)))
+    assert measured(X, selection).choice is None
+
+
+def test_zeros_agree_with_no_certificate():
+    X = RNG.standard_normal((5, 30))
+    selection = Selection(np.arange(20), np.ones(20))
+    assert not verified(np.zeros((5, 30)), selection, measured(X, selection))
 
 
 def test_short_columns_are_counted_without_squares():

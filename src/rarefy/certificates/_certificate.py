@@ -28,12 +28,14 @@ A certificate stores the selection and what was measured. Everything claimed is 
 that a claim cannot be changed without changing what `verify` checks.
 """
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 import numpy as np
+from sklearn.utils import check_array
 
 from rarefy.certificates._columns import kept_names, positions_by_name
+from rarefy.certificates._fields import METHODS_WITH_CHANCE, checked_fields, impossible
 from rarefy.certificates._html import certificate_html
 from rarefy.certificates._statement import sentences
 from rarefy.core.certificates.measurement import Measurement
@@ -103,6 +105,9 @@ class Certificate:
     unseen : int
         Columns that are not zero and shorter than that. Beside the others they are rounding, and a margin along them is
         lost: with any of them, nothing is claimed about models.
+    choice : array of shape (min(n_samples, n_features), n_chosen) or None
+        Where V ends amid equal singular values, the singular vectors that were chosen among theirs; None elsewhere.
+        Without them nobody else could know what V is.
 
     See Also
     --------
@@ -141,6 +146,7 @@ class Certificate:
     names: tuple[str, ...] | None = None
     resolution: float = 0.0
     unseen: int = 0
+    choice: Array | None = None
 
     @property
     def kind(self) -> Kind:
@@ -161,11 +167,13 @@ class Certificate:
     def distortion_bound(self) -> float | None:
         """What ||E|| was known not to exceed before looking."""
         ell, r = self.rank, self.n_requested
+        if r < 1:
+            return None
         if self.method == "all" or (self.method == "bss" and ell == r == 1):
             return 0.0
         if self.method == "bss":
             return float(2.0 * np.sqrt(ell / r) + ell / r)
-        if self.failure_probability is None:
+        if self.failure_probability is None or self.method not in METHODS_WITH_CHANCE:
             return None
         return leverage_bound(ell, r, self.method == "poisson", self.failure_probability)
 
@@ -261,18 +269,28 @@ class Certificate:
         verification : Verification
             True in a condition if the data agree with the certificate; with what was found and tolerated.
         """
-        rows = as_rows(X)
+        faults = impossible({f.name: getattr(self, f.name) for f in fields(self)})
+        if faults:
+            return Verification.refused("; ".join(faults))
+        columns = getattr(X, "columns", None)
+        rows = as_rows(check_array(X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32)))
         if rows.shape[1] != self.n_features:
             raise ParameterError(
                 f"This certificate is about data with {self.n_features} columns; X has "
                 f"{rows.shape[1]}. Pass the data that the selector was fitted on."
             )
         if self.rows is not None:
+            if self.rows.max(initial=0) >= rows.shape[0]:
+                raise ParameterError(
+                    f"This certificate is about row {self.rows.max()} among others; X has {rows.shape[0]} rows. "
+                    "Pass the data that the selector was fitted on."
+                )
             rows = rows.subset(self.rows)
         if self.sketch is not None:
             rows = self.sketch.apply(rows)
-        indices = positions_by_name(self.names, getattr(X, "columns", None), self.indices, len(self.weights))
-        bound = self.distortion_bound if self.failure_probability is None else None
+        indices = positions_by_name(self.names, columns, self.indices, len(self.weights))
+        # A bound that holds with a probability may fail; any other is checked.
+        bound = None if self.method in METHODS_WITH_CHANCE else self.distortion_bound
         return verify(rows, indices, self.weights, self.measurement, bound=bound, tol=tol)
 
     @property
@@ -305,18 +323,7 @@ class Certificate:
         certificate : Certificate
             The certificate.
         """
-        missing = [f.name for f in fields(cls) if f.name not in values]
-        if missing:
-            raise ParameterError(f"These values are no certificate: {', '.join(missing)} are missing.")
-        v = {f.name: values[f.name] for f in fields(cls)}
-        v["names"] = None if v["names"] is None else tuple(v["names"])
-        v["indices"] = np.asarray(v["indices"], dtype=np.intp)
-        v["weights"] = np.asarray(v["weights"], dtype=np.float64)
-        v["eigenvalues"] = tuple(v["eigenvalues"])
-        v["singular_values"] = tuple(v["singular_values"])
-        v["rows"] = None if v["rows"] is None else np.asarray(v["rows"], dtype=np.intp)
-        v["sketch"] = None if v["sketch"] is None else Sketch(**v["sketch"])
-        return cls(**v)
+        return cls(**checked_fields(values, [f.name for f in fields(cls)]))
 
     def __repr__(self) -> str:
         floor = "none" if self.margin_floor is None else f"{self.margin_floor:.4g}"
@@ -358,7 +365,7 @@ def make_certificate(
 ) -> Certificate:
     """A certificate of a selection that was measured; `columns` are the names of all columns, or None."""
     return Certificate(
-        **asdict(found),
+        **vars(found),
         method=method,
         failure_probability=failure_probability,
         indices=selection.indices,

@@ -38,6 +38,7 @@ def measure(spec: Spectrum, selection: Selection, residual2: Array | None = None
         residual_ratio=None if residual2 is None else _residual_ratio(residual2, selection),
         resolution=spec.resolution,
         unseen=spec.unseen,
+        choice=spec.choice,
     )
 
 

@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 
+from rarefy.core.linalg.rows import Array
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class Measurement:
     """What was measured of a selection R, with V the right singular vectors that it should preserve."""
 
@@ -25,6 +27,9 @@ class Measurement:
     """Singular values up to this counted as zero; 0 if there is none left that could."""
     unseen: int
     """Columns that are not zero and no longer than that."""
+    choice: Array | None = None
+    """Where the cut after V divides equal singular values: which of their singular vectors were chosen, as columns of
+    length min(n, d). A witness: without it nobody else could know what V is."""
 
     @property
     def distortion(self) -> float:

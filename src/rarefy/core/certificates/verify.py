@@ -8,9 +8,8 @@ Nothing here is shared with `measure` but the names of the numbers: no Gram matr
 and eigenvalues are computed by code of their own.
 
 *Equal singular values.* Where the cut after the leading dimensions passes through (nearly) equal singular values, which
-dimensions are the leading ones is a matter of choice, and the certificate speaks of one choice. Every choice contains
-the dimensions above the equal ones and is contained in those with all of them, so by Cauchy's interlacing theorem its
-eigenvalues lie between bounds that do not depend on the choice: those are what is checked.
+dimensions are the leading ones is a matter of choice, and the certificate says which were chosen (`choice`). That
+choice is checked to be one, orthonormal vectors in the span of the equal ones, and then measured like any other.
 """
 
 from dataclasses import dataclass
@@ -28,8 +27,6 @@ _COARSE = 1e-4
 _EQUAL = 1e-6
 """Singular values that differ by less than this share of the largest count as equal."""
 
-Range = tuple[float, float]
-
 
 @dataclass(frozen=True)
 class Verification:
@@ -42,6 +39,13 @@ class Verification:
     numerical_rank: int
     difference: float
     tolerance: float
+    reason: str = ""
+    """Why nothing was measured, if nothing was."""
+
+    @classmethod
+    def refused(cls, reason: str) -> "Verification":
+        """What does not agree before anything is measured."""
+        return cls(False, np.nan, (np.nan, np.nan), 0, 0, np.inf, 0.0, reason)
 
     def __bool__(self) -> bool:
         return self.agrees
@@ -49,17 +53,20 @@ class Verification:
 
 @dataclass(frozen=True)
 class _Found:
-    """What was measured; the choice among equal singular values leaves ranges for some of it."""
+    """What was measured."""
 
-    low: Range
-    high: Range
-    residual: Range
+    eigenvalues: tuple[float, float]
+    residual: float
     rank: int
     numerical_rank: int
     sigma: Array
     energy_kept: float
     resolution: float
     unseen: int
+
+    @property
+    def distortion(self) -> float:
+        return max(1.0 - self.eigenvalues[0], self.eigenvalues[1] - 1.0)
 
     @property
     def next_singular_value(self) -> float:
@@ -84,28 +91,24 @@ def verify(
     tol : float
         Accepted difference, relative to the larger of 1 and the distortion; rounding is allowed for on top.
     """
+    if not any(block.any() for _, block in X.blocks()):
+        return Verification.refused("every entry of the data is zero")
     with threads_for(min(X.shape)):
         found = _remeasure(X, indices, weights, claimed)
-    low, high = (_nearest(a, within) for a, within in zip(claimed.eigenvalues, (found.low, found.high), strict=True))
-    distortion = max(1.0 - low, high - 1.0)
-    allowed = _tolerance(found, distortion, high, claimed.residual_ratio is not None, tol)
-    difference = _difference(found, claimed, low, high)
+    allowed = _tolerance(found, claimed.residual_ratio is not None, tol)
+    difference = _difference(found, claimed)
     same_counts = (found.rank, found.numerical_rank, found.unseen) == (
         claimed.rank,
         claimed.numerical_rank,
         claimed.unseen,
     )
-    bounded = bound is None or distortion <= bound + allowed
+    bounded = bound is None or found.distortion <= bound + allowed
     agrees = bool(same_counts and bounded and difference <= allowed)
-    return Verification(agrees, distortion, (low, high), found.rank, found.numerical_rank, difference, allowed)
+    ranks = found.rank, found.numerical_rank
+    return Verification(agrees, found.distortion, found.eigenvalues, *ranks, difference, allowed)
 
 
-def _nearest(value: float, within: Range) -> float:
-    """The value itself if it is in the range; a range of one number is that number."""
-    return float(np.clip(value, *within)) if np.isfinite(value) else within[0]
-
-
-def _tolerance(found: _Found, distortion: float, high: float, residual: bool, tol: float) -> float:
+def _tolerance(found: _Found, residual: bool, tol: float) -> float:
     """Singular vectors of ill-conditioned data are only known to eps * kappa, in any route.
 
     Those on either side of the cut only as well as their singular values differ.
@@ -116,25 +119,27 @@ def _tolerance(found: _Found, distortion: float, high: float, residual: bool, to
         rounding += _EPS * top / max(bottom - following, _EQUAL * top)
     if residual and following > 0.0:
         rounding += _EPS * top / following
-    return tol * max(1.0, distortion) + min(100.0 * rounding, _COARSE) * max(1.0, high)
+    return tol * max(1.0, found.distortion) + min(100.0 * rounding, _COARSE) * max(1.0, found.eigenvalues[1])
 
 
-def _difference(found: _Found, claimed: Measurement, low: float, high: float) -> float:
+def _difference(found: _Found, claimed: Measurement) -> float:
     """Largest difference between what is found and what is claimed; NaN if any of it is."""
-    top = float(found.sigma[0])
-    residual = claimed.residual_ratio or 0.0
-    bottom = float(found.sigma[found.rank - 1])
+    top, bottom = float(found.sigma[0]), float(found.sigma[found.rank - 1])
     pairs = [
-        (low, claimed.eigenvalues[0]),
-        (high, claimed.eigenvalues[1]),
+        *zip(found.eigenvalues, claimed.eigenvalues, strict=True),
         (found.energy_kept, claimed.energy_kept),
-        (_nearest(residual, found.residual), residual),
+        (found.residual, claimed.residual_ratio or 0.0),
         (1.0, claimed.singular_values[0] / top),
         (bottom / top, claimed.singular_values[1] / top),
         (found.next_singular_value / top, claimed.next_singular_value / top),
-        (found.resolution / top, claimed.resolution / top),
+        (_relative(found.resolution, claimed.resolution), 0.0),
     ]
     return float(np.max([abs(a - b) for a, b in pairs]))
+
+
+def _relative(a: float, b: float) -> float:
+    """How far two numbers that may be tiny are apart, beside the larger of them."""
+    return 0.0 if a == b else abs(a - b) / max(abs(a), abs(b))
 
 
 def _remeasure(X: Rows, indices: Index, weights: Array, claimed: Measurement) -> _Found:
@@ -151,18 +156,18 @@ def _remeasure(X: Rows, indices: Index, weights: Array, claimed: Measurement) ->
     ell = max(1, min(claimed.rank, numerical_rank))
     # Rows of V diag(sigma) for the chosen features, times their weights.
     rows = (A.take(indices, Wt.T) if wide else Wt.T[indices] * sigma) * weights[:, None]
-    first, last = _equal_to(sigma, ell, numerical_rank)
-    low, high = _eigenvalue_ranges(rows[:, :numerical_rank] / sigma[:numerical_rank], first, ell, last)
+    turn = _chosen_first(Wt[:numerical_rank], sigma[:numerical_rank], ell, claimed.choice)
+    eigenvalues, outside2 = (np.nan, np.nan), np.nan  # what was chosen is not known, or is no choice
+    if turn is not None:
+        eigenvalues = _lanczos_extremes((rows[:, :numerical_rank] / sigma[:numerical_rank]) @ turn[:, :ell])
+        outside2 = float(np.sum((rows[:, :numerical_rank] / sigma[0] @ turn[:, ell:]) ** 2))
     relative2 = (sigma / sigma[0]) ** 2
-    residual = (0.0, 0.0)
+    residual = 0.0
     if claimed.residual_ratio is not None and relative2[ell:].any():
-        outside2 = np.sum((rows / sigma[0]) ** 2, axis=0)
-        inner, outer = (float(outside2[k:].sum() / relative2[ell:].sum()) for k in (last, first))
-        residual = inner, outer
+        residual = outside2 / float(relative2[ell:].sum())
     hidden = floor if numerical_rank < min(n, d) else 0.0
     return _Found(
-        low=low,
-        high=high,
+        eigenvalues=eigenvalues,
         residual=residual,
         rank=ell,
         numerical_rank=numerical_rank,
@@ -173,27 +178,32 @@ def _remeasure(X: Rows, indices: Index, weights: Array, claimed: Measurement) ->
     )
 
 
-def _equal_to(sigma: Array, ell: int, rank: int) -> tuple[int, int]:
+def _chosen_first(Wt: Array, sigma: Array, ell: int, choice: Array | None) -> Array | None:
+    """An orthogonal matrix that turns the singular vectors so that the chosen ones are the first ell.
+
+    Only vectors of equal singular values are turned. None if a choice is needed and not given, or is no choice.
+    """
+    first, last = _equal_to(sigma, ell)
+    turned = np.eye(len(sigma))
+    if first == last:
+        return turned
+    if choice is None or choice.shape != (Wt.shape[1], ell - first):
+        return None
+    inside = Wt[first:last] @ choice
+    if not np.abs(inside.T @ inside - np.eye(ell - first)).max() <= _EQUAL:  # NaN is no choice either
+        return None
+    whole, _ = np.linalg.qr(np.hstack([inside, np.eye(last - first)]))
+    turned[first:last, first:last] = whole
+    return turned
+
+
+def _equal_to(sigma: Array, ell: int) -> tuple[int, int]:
     """First and last (exclusive) of the singular values that equal the one before the cut, if the cut divides them."""
-    gaps = -np.diff(sigma[:rank]) > _EQUAL * sigma[0]
-    if ell >= rank or gaps[ell - 1]:
+    apart = -np.diff(sigma) > _EQUAL * sigma[0]
+    if ell >= len(sigma) or apart[ell - 1]:
         return ell, ell
-    above, below = np.flatnonzero(gaps[: ell - 1]), np.flatnonzero(gaps[ell:])
-    return (int(above[-1]) + 1 if len(above) else 0), (ell + int(below[0]) + 1 if len(below) else rank)
-
-
-def _eigenvalue_ranges(V: Array, first: int, ell: int, last: int) -> tuple[Range, Range]:
-    """Where the smallest and the largest eigenvalue lie, of every choice of ell dimensions."""
-    if last == ell:
-        lowest, highest = _lanczos_extremes(V[:, :ell])
-        return (lowest, lowest), (highest, highest)
-    outer = np.zeros(last)
-    singular = np.linalg.svd(V[:, :last], compute_uv=False)
-    outer[: len(singular)] = singular**2  # decreasing; zeros where there are fewer rows than dimensions
-    inner_low, inner_high = _lanczos_extremes(V[:, :first]) if first else (np.inf, 0.0)
-    low = float(outer[-1]), min(inner_low, float(outer[ell - 1]))
-    high = max(inner_high, float(outer[last - ell])), float(outer[0])
-    return low, high
+    above, below = np.flatnonzero(apart[: ell - 1]), np.flatnonzero(apart[ell:])
+    return (int(above[-1]) + 1 if len(above) else 0), (ell + int(below[0]) + 1 if len(below) else len(sigma))
 
 
 def _lanczos_extremes(B: Array) -> tuple[float, float]:

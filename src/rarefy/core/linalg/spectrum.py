@@ -33,6 +33,9 @@ _GRAM_TRACE_RANGE = (1e-200, 1e200)
 # digits (half of them are lost there) and is computed again from the data.
 _RESOLVED = 1e-9
 
+EQUAL = 1e-6
+"""Singular values that differ by less than this share of the largest count as equal."""
+
 # T^T X X^T T may differ from I by this much before V is orthonormalised again.
 _ORTHONORMAL = 1e-12
 
@@ -76,6 +79,9 @@ class Spectrum:
     """Singular values up to this counted as zero; 0 if none could have been missed."""
     unseen: int = 0
     """Features that are not zero and still no longer than that: they are lost beside the others."""
+    choice: Array | None = None
+    """Where the cut divides equal singular values, the vectors that were chosen among theirs, one a column: of X X^T
+    for a wide matrix, of X^T X for a tall one."""
 
     @property
     def rank(self) -> int:
@@ -116,7 +122,8 @@ class Decomposition:
         following = float(sigma[kept]) * scale if kept < self.rank else 0.0
         floor = cutoff(n, d, sigma[0]) if self.rank < min(n, d) else 0.0
         unseen = count_unseen(A.T if self.wide else A, floor) if floor else 0
-        return Spectrum(V, sigma[:kept] * scale, self.rank, energy, following, outside, floor * scale, unseen)
+        choice = _chosen_among_equal(sigma, U, kept)
+        return Spectrum(V, sigma[:kept] * scale, self.rank, energy, following, outside, floor * scale, unseen, choice)
 
 
 def decompose(X: Rows) -> Decomposition:
@@ -139,6 +146,16 @@ def decompose(X: Rows) -> Decomposition:
             return Decomposition(A, np.zeros(0), np.zeros((len(G), 0)), wide, 0.0, scale)
     sigma, U = _singular_pairs(A, G, cutoff(n, d, 1.0))
     return Decomposition(A, sigma, U, wide, float(np.trace(G)), scale)
+
+
+def _chosen_among_equal(sigma: Array, U: Array, kept: int) -> Array | None:
+    """Vectors before the cut whose singular values equal, step by step, the one after it; None if there are none."""
+    if not 0 < kept < len(sigma) or sigma[kept - 1] - sigma[kept] > EQUAL * sigma[0]:
+        return None
+    first = kept - 1
+    while first > 0 and sigma[first - 1] - sigma[first] <= EQUAL * sigma[0]:
+        first -= 1
+    return U[:, first:kept].copy()
 
 
 def cutoff(n: int, d: int, largest: float) -> float:

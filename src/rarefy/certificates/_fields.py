@@ -1,0 +1,104 @@
+"""The fields of a certificate as they come from a file: checked, because anybody can write one."""
+
+from collections.abc import Mapping, Sequence
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from rarefy.core.linalg.sketch import Sketch
+from rarefy.exceptions import ParameterError
+
+METHODS_WITH_CHANCE = ("replacement", "poisson")
+"""Ways of choosing whose bound holds with a probability."""
+_METHODS = ("bss", "dual", *METHODS_WITH_CHANCE, "top", "all", "given")
+
+
+def checked_fields(values: Any, names: Sequence[str]) -> dict[str, Any]:
+    """The fields of a certificate from plain values; whether they are true, or even possible, is for `verify`.
+
+    Raises
+    ------
+    ParameterError
+        If anything is missing or of the wrong kind.
+    """
+    if not isinstance(values, Mapping):
+        raise ParameterError(f"A certificate is made from a dict of its fields; got {type(values).__name__}.")
+    missing = [name for name in names if name not in values]
+    if missing:
+        raise ParameterError(f"These values are no certificate: {', '.join(missing)} are missing.")
+    v = {name: values[name] for name in names}
+    try:
+        _convert(v)
+    except (TypeError, ValueError, OverflowError, AttributeError, KeyError) as error:
+        raise ParameterError(f"These values are no certificate: {error}.") from error
+    return v
+
+
+def impossible(fields: Mapping[str, Any]) -> list[str]:
+    """What no honest certificate could say, whatever the data are."""
+    return [what for what, right in _conditions(fields).items() if not right]
+
+
+def _convert(v: dict[str, Any]) -> None:
+    """Lists to arrays and tuples, where they should be."""
+    for name in ("indices", "rows"):
+        if v[name] is not None:
+            numbers = np.asarray(v[name])
+            if numbers.size and numbers.dtype.kind not in "iu":
+                raise ValueError(f"{name} must be row or column numbers")
+            v[name] = numbers.astype(np.intp)
+    v["weights"] = np.asarray(v["weights"], dtype=np.float64)
+    v["choice"] = None if v["choice"] is None else np.asarray(v["choice"], dtype=np.float64)
+    v["names"] = None if v["names"] is None else tuple(str(name) for name in v["names"])
+    for name in ("eigenvalues", "singular_values"):
+        first, last = v[name]
+        v[name] = float(first), float(last)
+    if v["sketch"] is not None:
+        v["sketch"] = Sketch(int(v["sketch"]["size"]), int(v["sketch"]["seed"]))
+    for name in ("rank", "numerical_rank", "n_requested", "n_features", "unseen"):
+        if not isinstance(v[name], Integral):
+            raise ValueError(f"{name} must be an integer")
+    for name in ("next_singular_value", "energy_kept", "resolution"):
+        v[name] = float(v[name])
+    for name in ("residual_ratio", "failure_probability"):
+        v[name] = None if v[name] is None else float(v[name])
+    v["measured"] = {str(name): float(value) for name, value in v["measured"].items()}
+
+
+def _conditions(v: Mapping[str, Any]) -> dict[str, bool]:
+    """What has to hold of any certificate, in words."""
+    d, indices, weights, rows = v["n_features"], v["indices"], v["weights"], v["rows"]
+    low, high = v["eigenvalues"]
+    top, bottom = v["singular_values"]
+    chance = v["failure_probability"]
+    counts = ("rank", "numerical_rank", "n_requested", "n_features")
+    amounts = ("next_singular_value", "energy_kept", "resolution")
+    if not all(isinstance(v[name], Integral) and v[name] >= 1 for name in counts):
+        return {f"{', '.join(counts)} must be integers >= 1": False}
+    return {
+        f"method must be one of {', '.join(_METHODS)}": v["method"] in _METHODS,
+        "indices must be distinct column numbers": _distinct(indices, d),
+        "rows must be distinct row numbers": rows is None or _distinct(rows, np.inf),
+        "every kept column has one weight, finite and > 0": weights.shape == indices.shape
+        and bool(np.all(np.isfinite(weights) & (weights > 0.0))),
+        "eigenvalues must be 0 <= smallest <= largest": 0.0 <= low <= high < np.inf,
+        "singular values must be 0 < last <= first": 0.0 < bottom <= top < np.inf,
+        "rank is at most numerical_rank": v["rank"] <= v["numerical_rank"],
+        f"{', '.join(amounts)} must be finite numbers >= 0": all(
+            isinstance(v[name], Real) and 0.0 <= float(v[name]) < np.inf for name in amounts
+        ),
+        "residual_ratio must be None or a finite number >= 0": v["residual_ratio"] is None
+        or 0.0 <= float(v["residual_ratio"]) < np.inf,
+        "unseen must be an integer >= 0": isinstance(v["unseen"], Integral) and int(v["unseen"]) >= 0,
+        "failure_probability must be a number in (0, 1) for draws and None elsewhere": (
+            isinstance(chance, Real) and 0.0 < float(chance) < 1.0
+            if v["method"] in METHODS_WITH_CHANCE
+            else chance is None
+        ),
+    }
+
+
+def _distinct(numbers: Any, end: float) -> bool:
+    inside = numbers.ndim == 1 and (not len(numbers) or 0 <= numbers.min() <= numbers.max() < end)
+    return bool(inside and len(np.unique(numbers)) == len(numbers))
