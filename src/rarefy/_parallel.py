@@ -1,9 +1,11 @@
-"""Work in parallel: results in order, with progress, and with the caller's settings in every worker."""
+"""Work in parallel: results in order, with progress, and with the caller's settings, ours and scikit-learn's."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from joblib import Parallel, delayed
+from sklearn import config_context as sklearn_context
+from sklearn import get_config as get_sklearn_config
 
 from rarefy._progress import progress_bar
 from rarefy.config import config_context, get_config
@@ -36,15 +38,22 @@ def run_parallel(
     settings = get_config()
     show = progress_bar(label)
     quiet = settings | {"progress": False}  # one display at a time
-    pool = Parallel(n_jobs=n_jobs, prefer="threads" if threads else None, return_as="generator")
+    both = quiet, get_sklearn_config()
+    options = {"n_jobs": n_jobs, "prefer": "threads" if threads else None}
+    pool = Parallel(**options)
+    if getattr(pool._backend, "supports_return_generator", False):  # multiprocessing has results at the end only
+        pool = Parallel(**options, return_as="generator")
     found: list[Any] = []
-    for result in pool(delayed(_call)(quiet, function, task) for task in tasks):
+    for result in pool(delayed(_call)(both, function, task) for task in tasks):
         found.append(result)
         if show is not None:
             show(len(found), len(tasks))
     return found
 
 
-def _call(settings: dict[str, Any], function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
-    with config_context(**settings):
+def _call(
+    settings: tuple[dict[str, Any], dict[str, Any]], function: Callable[..., Any], arguments: Sequence[Any]
+) -> Any:
+    ours, theirs = settings
+    with config_context(**ours), sklearn_context(**theirs):
         return function(*arguments)

@@ -6,12 +6,13 @@ to use from several threads.
 
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, replace
 from numbers import Integral, Real
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from rarefy.exceptions import ParameterError
@@ -33,12 +34,12 @@ class _Config:
 
 _process = _Config()
 _lock = threading.Lock()
-_context: ContextVar[_Config | None] = ContextVar("rarefy_config", default=None)
+_changes: ContextVar[Mapping[str, Any]] = ContextVar("rarefy_config", default=MappingProxyType({}))
 
 
 def current_config() -> _Config:
-    """The settings in force here."""
-    return _context.get() or _process
+    """The settings in force here: those of the process, but for what contexts change."""
+    return replace(_process, **_changes.get())
 
 
 def get_config() -> dict[str, Any]:
@@ -118,11 +119,11 @@ def config_context(**settings: Any) -> Iterator[None]:
     ...     rarefy.get_config()["overflow"]
     'disk'
     """
-    token = _context.set(replace(current_config(), **_checked(settings)))
+    token = _changes.set({**_changes.get(), **_checked(settings)})
     try:
         yield
     finally:
-        _context.reset(token)
+        _changes.reset(token)
 
 
 def _checked(settings: dict[str, Any]) -> dict[str, Any]:
@@ -135,7 +136,7 @@ def _checked(settings: dict[str, Any]) -> dict[str, Any]:
 def _bytes(value: Any) -> float:
     found = _SIZE.fullmatch(value) if isinstance(value, str) else None
     if found is not None:
-        return float(found[1]) * _UNITS[found[2].upper()]
+        value = float(found[1]) * _UNITS[found[2].upper()]
     if isinstance(value, Real) and not isinstance(value, bool) and 0.0 <= float(value) < float("inf"):
         return float(value)
     raise ParameterError(f"memory_budget must be a number of bytes >= 0 or a text like '2GB'; got {value!r}.")
@@ -148,7 +149,7 @@ def _overflow(value: Any) -> str:
 
 
 def _folder(value: Any) -> str | None:
-    if value is None or Path(value).is_dir():
+    if value is None or (isinstance(value, (str, Path)) and Path(value).is_dir()):
         return None if value is None else str(value)
     raise ParameterError(f"scratch_folder must be None or a folder that exists; got {value!r}.")
 

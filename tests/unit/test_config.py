@@ -2,7 +2,9 @@
 
 import threading
 
+import joblib
 import pytest
+import sklearn
 
 import rarefy
 from rarefy._parallel import run_parallel
@@ -32,6 +34,25 @@ def test_set_config_is_seen_by_all_threads_and_a_context_by_its_own():
     assert budget() == 1.5e9
 
 
+def test_a_context_holds_only_what_it_changes():
+    with rarefy.config_context(progress=True):
+        rarefy.set_config(memory_budget=5)
+        assert rarefy.get_config() == rarefy.get_config() | {"memory_budget": 5.0, "progress": True}
+        with rarefy.config_context(overflow="disk"):
+            assert rarefy.get_config() == rarefy.get_config() | {"progress": True, "overflow": "disk"}
+    assert rarefy.get_config() == rarefy.get_config() | {"memory_budget": 5.0, "progress": False}
+
+
+def assume_finite(*_):
+    return sklearn.get_config()["assume_finite"]
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing"])
+def test_workers_have_the_settings_of_scikit_learn_whatever_the_backend(backend):
+    with sklearn.config_context(assume_finite=True), joblib.parallel_backend(backend, n_jobs=2):
+        assert run_parallel(assume_finite, [(1,), (2,)]) == [True, True]
+
+
 def test_a_context_is_left_when_its_code_fails():
     with pytest.raises(RuntimeError), rarefy.config_context(memory_budget=7, progress=True):
         raise RuntimeError
@@ -59,6 +80,8 @@ def test_parallel_work_shows_one_display(capsys):
         ({"memory_budget": "much"}, "got 'much'"),
         ({"memory_budget": float("inf")}, "got inf"),
         ({"overflow": "swap"}, "overflow must be 'recompute' or 'disk'; got 'swap'"),
+        ({"memory_budget": "1e400GB"}, "got inf"),
+        ({"scratch_folder": 3}, "a folder that exists; got 3"),
         ({"scratch_folder": "/no/such/folder"}, "a folder that exists; got '/no/such/folder'"),
         ({"block_size": 0}, "block_size must be None or an integer >= 1; got 0"),
         ({"progress": 1}, "progress must be True or False; got 1"),

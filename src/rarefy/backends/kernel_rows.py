@@ -86,8 +86,12 @@ def kernel_rows(shape: tuple[int, int], block: Block) -> tuple[Rows, str]:
     if settings.overflow == "recompute":
         return lazy, "recomputed"
     folder = tempfile.mkdtemp(prefix="rarefy-", dir=settings.scratch_folder)
-    A = np.memmap(Path(folder) / "kernel", dtype=np.float32, mode="w+", shape=shape)
-    weakref.finalize(A, shutil.rmtree, folder, ignore_errors=True)  # the file lives as long as the array
+    try:
+        A = np.memmap(Path(folder) / "kernel", dtype=np.float32, mode="w+", shape=shape)
+        weakref.finalize(A, shutil.rmtree, folder, ignore_errors=True)  # the file lives as long as the array
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
     return DenseRows(_filled(A, lazy)), "on disk"
 
 

@@ -58,7 +58,7 @@ class KernelEstimator(BaseEstimator):
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
     def _bind_kernel(self, X: Any, weights: Array) -> BoundKernel:
-        """The kernel with its parameters settled for the training data."""
+        """The kernel with its parameters resolved for the training data."""
         return bind_kernel(
             self.kernel,
             X,

@@ -272,7 +272,7 @@ def resolve_gamma(gamma: Any, X: Any, weights: Array) -> float | None:
 def bind_kernel(
     kernel: Any, X: Any, weights: Array, *, gamma: Any, degree: Any, coef0: Any, kernel_params: Mapping[str, Any] | None
 ) -> BoundKernel:
-    """A kernel with its parameters settled for training data; `kernel_params` win over the others."""
+    """A kernel with its parameters resolved for training data; `kernel_params` win over the others."""
     given = dict(kernel_params or {})
     if isinstance(kernel, str) and kernel == "precomputed":
         return BoundKernel(kernel)

@@ -293,7 +293,7 @@ class RankRC(ClassifierMixin, KernelRanker):
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         classes, codes = np.unique(y, return_inverse=True)
         if type_of_target(y) != "binary" and len(classes) > 2:
-            raise ValueError(
+            raise ParameterError(
                 f"Only binary classification is supported. {owner} ranks one class above another, but y has "
                 f"{len(classes)} classes; for ordered levels use OrdinalRankRC."
             )

@@ -135,7 +135,8 @@ class BSSSelector(SpectralSelector):
         possible = max(1, budget // 2)
         share = np.sum(sigma[:possible] ** 2) / np.sum(sigma**2)
         warn_user(
-            f"{budget} features cannot preserve all {wanted} dimensions of the data; the {possible} "
+            f"{type(self).__name__}: {budget} features{' (the default)' if self.n_features_to_select is None else ''} "
+            f"cannot preserve all {wanted} dimensions of the data; the {possible} "
             f"leading ones ({100 * share:.1f} % of the squared norm) are preserved instead. Select "
             "more features, or set rank.",
             TruncatedRankWarning,

@@ -8,7 +8,7 @@ from rarefy.core.linalg.rows import Array, Index
 
 
 def pivoted_cholesky(diagonal: Array, column: Callable[[int], Array], n: int, first: Index) -> Index:
-    """Points chosen one by one, each the worst represented by those before, after some that are given.
+    """Samples chosen one by one, each the worst represented by those before, after some that are given.
 
     diagonal : (m,) k(x, x); column(i) : (m,) k(x, x_i). The residual of a sample is the squared distance of
     its image from the span of the images chosen so far. At most n samples come back, in order of choice.
