@@ -497,3 +497,13 @@ def test_data_that_cannot_be_checked_are_refused():
     for bad in (np.full_like(X, np.nan), X[0], X[:0]):
         with pytest.raises(ValueError, match=r"NaN|1D|0 sample"):
             honest.verify(bad)
+
+
+@pytest.mark.parametrize("sketch", [{"size": 10**12, "seed": 0}, {"size": 0, "seed": 0}, {"size": 5, "seed": -1}])
+def test_an_impossible_sketch_is_refused_before_it_is_drawn(sketch):
+    X = np.random.default_rng(0).standard_normal((20, 40))
+    honest = rarefy.certify(X, range(30), sketch_size=8, random_state=0)
+    assert honest.verify(X)
+    outcome = forged(honest, sketch=sketch).verify(X)
+    assert not outcome
+    assert "sketch" in outcome.reason

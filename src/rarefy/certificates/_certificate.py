@@ -287,6 +287,8 @@ class Certificate:
                 )
             rows = rows.subset(self.rows)
         if self.sketch is not None:
+            if not 1 <= self.sketch.size < rows.shape[0] or self.sketch.seed < 0:  # it is drawn before it is checked
+                return Verification.refused("a sketch must have fewer rows than the data, and a seed >= 0")
             rows = self.sketch.apply(rows)
         indices = positions_by_name(self.names, columns, self.indices, len(self.weights))
         # A bound that holds with a probability may fail; any other is checked.
