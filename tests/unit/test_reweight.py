@@ -1,0 +1,339 @@
+"""Optimal weights: against exact and brute-force minima, and the bound against every weight that was tried."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from rarefy.core.linalg.rows import as_rows
+from rarefy.core.linalg.spectrum import decompose
+from rarefy.core.solvers import rank_one_sdp
+from rarefy.core.solvers.rank_one_sdp import DualFactors, maximise_lowest
+from rarefy.core.sparsify import reweight
+from rarefy.core.sparsify.bss import bss
+from rarefy.core.sparsify.reweight import optimal_weights
+
+
+def plain_ratio(V, t):
+    lam = np.linalg.eigvalsh(sum(s * np.outer(v, v) for s, v in zip(t, V, strict=True)))
+    return lam[-1] / lam[0] if lam[0] > 0 else np.inf
+
+
+def searched_minimum(V, rng):
+    """The least ratio that Nelder and Mead's search finds over log t, from several starts."""
+
+    def objective(x):
+        return np.log(min(plain_ratio(V, np.exp(np.clip(x, -30, 30))), 1e30))
+
+    options = {"xatol": 1e-7, "fatol": 1e-10, "maxiter": 4000, "maxfev": 4000, "adaptive": True}
+    found = [minimize(objective, rng.normal(0, 1, len(V)), method="Nelder-Mead", options=options) for _ in range(3)]
+    return np.exp(min(f.fun for f in found))
+
+
+def exact_minimum_in_the_plane(V):
+    """l = 2: M of unit rows at angles phi, with t adding up to 2, has eigenvalues 1 +- ||sum t/2 (cos, sin)(2 phi)||.
+
+    So the least ratio is (1 + delta) / (1 - delta), delta the distance of the origin from the hull of those points.
+    """
+    angle = 2.0 * np.arctan2(V[:, 1], V[:, 0])
+    around = np.sort(angle % (2 * np.pi))
+    if np.diff(around, append=around[0] + 2 * np.pi).max() < np.pi:
+        return 1.0  # the origin is inside the hull
+    points = np.column_stack([np.cos(angle), np.sin(angle)])
+    delta = 1.0
+    for p, q in combinations(points, 2):
+        share = np.clip(p @ (p - q) / max((p - q) @ (p - q), 1e-300), 0, 1)
+        delta = min(delta, np.linalg.norm(p + share * (q - p)))
+    return (1 + delta) / (1 - delta)
+
+
+def gaussian(seed, r, ell):
+    return np.random.default_rng(seed).standard_normal((r, ell))
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 7))
+@settings(max_examples=40)
+def test_in_the_plane_the_minimum_is_a_distance_from_a_hull(seed, r):
+    V = gaussian(seed, r, 2)
+    exact = exact_minimum_in_the_plane(V)
+    if exact > 1e6:
+        return
+    found = optimal_weights(V, tol=1e-6)
+    assert exact * (1 - 1e-9) <= found.ratio <= exact * (1 + 1.1e-6)
+    assert found.bound <= exact * (1 + 1e-9)
+    assert found.ratio <= found.bound * (1 + 1e-6)
+
+
+@pytest.mark.parametrize(("r", "ell", "seed"), [(3, 3, 0), (4, 3, 1), (5, 3, 2), (5, 3, 3), (4, 2, 4), (1, 1, 5)])
+def test_no_search_finds_a_smaller_ratio(r, ell, seed):
+    V = gaussian(seed, r, ell)
+    least = searched_minimum(V, np.random.default_rng(seed))
+    found = optimal_weights(V, tol=1e-5)
+    assert found.bound <= least * (1 + 1e-9)
+    assert found.ratio <= least * (1 + 1e-4)
+    assert found.ratio == pytest.approx(plain_ratio(V, found.t), rel=1e-9)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 8), st.integers(0, 20), st.sampled_from([0, 1, 3, 50]))
+@settings(max_examples=60)
+def test_the_result_is_no_worse_than_any_start_and_no_weights_beat_the_bound(seed, ell, extra, max_iter):
+    rng = np.random.default_rng(seed)
+    V = rng.standard_normal((ell + extra, ell)) * np.exp(rng.normal(0, 1, (ell + extra, 1)))
+    starts = [np.exp(rng.normal(0, 2, len(V))), np.where(rng.random(len(V)) < 0.7, 1.0, 0.0)]
+    found = optimal_weights(V, starts, max_iter=max_iter)
+    measured = plain_ratio(V, found.t)
+    if measured < 1e6:
+        assert found.ratio == pytest.approx(measured, rel=1e-8)
+    tried = [*starts, np.ones(len(V)), *np.exp(rng.normal(0, 3, (20, len(V))))]
+    assert found.ratio <= min(plain_ratio(V, t) for t in tried[:3]) * (1 + 1e-8)
+    assert 1.0 <= found.bound <= min(found.ratio, *(plain_ratio(V, t) * (1 + 1e-8) for t in tried))
+    assert np.all(found.t >= 0.0)
+    if max_iter == 50 and measured < 1e6:
+        assert found.ratio <= found.bound * 1.01
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.integers(1, 15))
+@settings(max_examples=60)
+def test_any_pair_of_semidefinite_matrices_gives_a_bound(seed, ell, r):
+    rng = np.random.default_rng(seed)
+    U = rng.standard_normal((r, ell))
+    U /= np.linalg.norm(U, axis=1, keepdims=True)
+    F, G = (rng.standard_normal((ell, rng.integers(1, ell + 1))) for _ in range(2))
+    bound, quotients = reweight._bound(U, DualFactors(F, G))
+    P, Q = F @ F.T, G @ G.T
+    plain = np.array([u @ P @ u / (u @ Q @ u) for u in U])
+    np.testing.assert_allclose(quotients, plain, rtol=1e-5)
+    assert np.all(quotients >= plain * (1 - 1e-13))
+    assert bound == pytest.approx(max(1.0, np.trace(P) / np.trace(Q) / plain.max()), rel=1e-5)
+    for t in np.exp(rng.normal(0, 3, (20, r))):
+        assert bound <= plain_ratio(U, t) * (1 + 1e-8)
+
+
+def test_a_direction_that_only_P_sees_gives_no_bound():
+    U = np.array([[1.0, 0.0], [0.0, 1.0]])
+    assert reweight._bound(U, DualFactors(np.eye(2), np.array([[1.0], [0.0]])))[0] == 1.0
+
+
+@pytest.mark.parametrize("lengths", [np.ones(12), np.logspace(-5, 5, 12)])
+def test_orthogonal_rows_become_orthonormal(lengths):
+    Q = np.linalg.qr(gaussian(0, 12, 12))[0]
+    found = optimal_weights(Q * lengths[:, None])
+    assert found.ratio == pytest.approx(1.0, abs=1e-12)
+    assert found.bound == 1.0
+    np.testing.assert_allclose(found.t, lengths**-2.0, rtol=1e-10)
+
+
+def test_the_ratio_depends_on_the_directions_of_the_rows_only():
+    V, rng = gaussian(1, 14, 5), np.random.default_rng(2)
+    ratio = optimal_weights(V, tol=1e-7).ratio
+    lengths = np.logspace(-4, 4, 14)[:, None] * rng.choice([-1.0, 1.0], (14, 1))
+    rotation = np.linalg.qr(gaussian(3, 5, 5))[0]
+    for W in (V * lengths, V @ rotation, V[rng.permutation(14)], np.vstack([V, V, V[:2]]), 1e100 * V, 1e-100 * V):
+        other = optimal_weights(W, tol=1e-7)
+        assert other.ratio == pytest.approx(ratio, rel=3e-7)
+        scale = np.abs(W).max()
+        lam = np.linalg.eigvalsh((W / scale).T @ (W / scale * (other.t * scale * scale)[:, None]))
+        assert lam[0] + lam[-1] == pytest.approx(2.0)
+
+
+def test_rows_that_are_not_needed_get_weight_zero():
+    V = np.array([[1.0, 0.0, 0.0], [0.9, 0.1, 0.0], [0.0, 1.0, 0.3], [0.0, 0.2, 1.0], [0.8, 0.3, 0.1]])
+    found = optimal_weights(V, tol=1e-4)
+    kept = found.t > 0.0
+    assert kept.sum() < 5
+    assert optimal_weights(V[kept], tol=1e-6).ratio == pytest.approx(found.ratio, rel=2e-4)
+
+
+def test_zeros_cost_at_most_a_tenth_of_the_tolerance_and_only_small_weights_become_zero():
+    V = gaussian(4, 60, 12) * np.logspace(0, -1, 12)
+    U = V / np.linalg.norm(V, axis=1, keepdims=True)
+    t = maximise_lowest(U, np.ones(60), 1e-3, 50)[0]
+    ratio = plain_ratio(U, t)
+    s, after = reweight._with_zeros(U, t, ratio, 1.001 * ratio)
+    gone = s == 0.0
+    assert 0 < gone.sum() < 48
+    assert after == pytest.approx(plain_ratio(U, s), rel=1e-9)
+    assert after <= 1.001 * ratio
+    assert t[gone].max() <= min(0.01 * t.max(), t[~gone].min())
+    np.testing.assert_array_equal(s[~gone], t[~gone])
+    one_more = np.where(t <= t[~gone].min(), 0.0, t)
+    assert plain_ratio(U, one_more) > 1.001 * ratio or t[~gone].min() > 0.01 * t.max()
+
+
+@pytest.mark.parametrize(
+    "V",
+    [
+        np.zeros((0, 3)),
+        np.zeros((4, 2)),
+        np.ones((5, 2)),
+        np.ones((1, 2)),
+        gaussian(0, 3, 5),
+        np.hstack([gaussian(1, 8, 2), np.zeros((8, 1))]),
+        np.vstack([gaussian(2, 1, 2), 1e-15 * gaussian(3, 3, 2)]),
+        gaussian(4, 20, 3) @ gaussian(5, 3, 4),
+    ],
+    ids=["no rows", "zero rows", "equal rows", "one row", "few rows", "zero column", "noise rows", "rank 3 of 4"],
+)
+def test_rows_that_do_not_span_keep_the_start(V):
+    r = len(V)
+    for starts, t in (((), np.ones(r)), ([np.arange(1.0, r + 1), np.ones(r)], np.arange(1.0, r + 1))):
+        found = optimal_weights(V, starts)
+        assert found.ratio == np.inf
+        assert found.bound == np.inf
+        np.testing.assert_allclose(found.t * t.max(initial=0), t * found.t.max(initial=0))
+        if V.any():
+            assert np.linalg.norm(np.sqrt(found.t)[:, None] * V, 2) ** 2 == pytest.approx(2.0)
+
+
+def test_one_dimension_and_none():
+    found = optimal_weights(np.array([[3.0]]))
+    assert (found.ratio, found.bound) == (1.0, 1.0)
+    assert found.t == pytest.approx([1 / 9])
+    none = optimal_weights(np.zeros((3, 0)))
+    assert (none.ratio, none.bound) == (1.0, 1.0)
+
+
+def test_zero_rows_and_rounding_noise_get_weight_zero():
+    V = np.vstack([gaussian(6, 8, 3), np.zeros((2, 3)), 1e-14 * gaussian(7, 2, 3)])
+    found = optimal_weights(V, [np.ones(12)])
+    np.testing.assert_array_equal(found.t[8:], 0.0)
+    assert found.ratio == pytest.approx(optimal_weights(V[:8]).ratio, rel=1e-2)
+
+
+@pytest.mark.parametrize("small", [1e-3, 1e-5, 1e-8, 1e-11])
+def test_a_wide_spectrum_is_measured_rightly_and_never_bounded_falsely(small):
+    # Rows (1, small +-1): two of them are the best, with eigenvalues 2 and 2 small^2.
+    V = np.array([[1.0, small], [1.0, -small], [1.0, 0.3 * small]])
+    found = optimal_weights(V)
+    assert found.ratio == pytest.approx(small**-2.0, rel=1e-2)
+    assert found.bound <= small**-2.0 * (1 + 1e-6)
+    if small >= 1e-5:
+        assert found.ratio <= 1.01 * found.bound
+
+
+def test_a_working_set_finds_the_same_ratio(monkeypatch):
+    for seed, r, ell in ((0, 60, 3), (1, 150, 4), (2, 100, 10)):
+        V = gaussian(seed, r, ell) * np.logspace(0, -1.5, ell)
+        everything = optimal_weights(V)
+        with monkeypatch.context() as patch:
+            patch.setattr(reweight, "_WORKING_SET", 4)
+            some = optimal_weights(V)
+        for a, b in ((everything, some), (some, everything)):
+            assert a.ratio <= 1.0101 * b.ratio
+            assert a.ratio <= 1.01 * a.bound
+            assert a.bound <= b.ratio
+
+
+def test_bss_weights_as_a_start_keep_their_promise():
+    V = decompose(as_rows(gaussian(8, 20, 200))).leading().V
+    chosen = bss(V, 40)
+    found = optimal_weights(V.take(chosen.indices), [chosen.weights**2])
+    q = np.sqrt(20 / 40)
+    M = V.take(chosen.indices).T @ (V.take(chosen.indices) * found.t[:, None])
+    assert np.linalg.norm(np.eye(20) - M, 2) == pytest.approx((found.ratio - 1) / (found.ratio + 1))
+    assert np.linalg.norm(np.eye(20) - M, 2) <= 2 * q / (1 + q * q)
+    assert found.ratio <= 0.7 * plain_ratio(V.take(chosen.indices), chosen.weights**2)
+
+
+@pytest.mark.parametrize(
+    "start", [np.ones(3), np.array([1.0, -1.0, 0, 0]), np.array([1.0, np.nan, 0, 0]), np.ones((4, 1))]
+)
+def test_a_start_that_is_none_is_refused(start):
+    with pytest.raises(ValueError, match="one finite squared weight >= 0 for each of the 4 rows"):
+        optimal_weights(gaussian(0, 4, 2), [start])
+
+
+@pytest.mark.parametrize("factor", [1e-130, 1e130, np.nan])
+def test_rows_beyond_the_range_of_squares_are_refused(factor):
+    with pytest.raises(ValueError, match="largest entry of the rows must lie between"):
+        optimal_weights(factor * np.ones((4, 2)))
+
+
+def plain_newton(x, mu):
+    """The HKM direction from the full linear system: unknowns t, a, P, Q, z with every equation written out."""
+    U, (r, ell) = x.U, x.U.shape
+    m, eye = ell * ell, np.eye(ell)
+    outer = np.array([np.outer(u, u).ravel() for u in U])
+    size = r + 1 + 2 * m + r
+    at = {"t": 0, "a": r, "P": r + 1, "Q": r + 1 + m, "z": r + 1 + 2 * m}
+    A, b = np.zeros((size, size)), np.zeros(size)
+
+    def symmetric(K):
+        swap = np.arange(m).reshape(ell, ell).T.ravel()
+        return 0.5 * (K + K[swap])
+
+    # dX + sym(X dS S^-1) = mu S^-1 - X; row-major vec(X dS Y) = (X kron Y^T) vec(dS)
+    for name, block, sign in (("P", x.lower, 1.0), ("Q", x.upper, -1.0)):
+        rows = slice(at[name], at[name] + m)
+        K = symmetric(np.kron(block.X, np.linalg.inv(block.S).T))
+        A[rows, rows] = np.eye(m)
+        A[rows, :r] = sign * K @ outer.T
+        if name == "P":
+            A[rows, r] = -K @ eye.ravel()
+        b[rows] = (mu * np.linalg.inv(block.S) - block.X).ravel()
+    z = slice(at["z"], size)
+    A[z, z], A[z, :r], b[z] = np.diag(x.t), np.diag(x.z), mu - x.t * x.z
+    A[:r, at["P"] : at["Q"]], A[:r, at["Q"] : at["z"]], A[:r, z] = outer, -outer, np.eye(r)
+    A[r, at["P"] : at["Q"]] = eye.ravel()
+    return np.linalg.solve(A, b), at
+
+
+@pytest.mark.parametrize(("r", "ell"), [(4, 4), (7, 3), (5, 1)])
+def test_the_direction_solves_the_full_newton_system(r, ell):
+    U = gaussian(9, r, ell)
+    U /= np.linalg.norm(U, axis=1, keepdims=True)
+    x = rank_one_sdp._first_iterate(U, np.ones(r))
+    x.factor()
+    for mu in (0.0, 0.1):
+        d = x.direction(mu)
+        solution, at = plain_newton(x, mu)
+        np.testing.assert_allclose(d.t, solution[:r], rtol=1e-7, atol=1e-9)
+        assert d.a == pytest.approx(solution[r], rel=1e-7)
+        np.testing.assert_allclose(d.X[0].ravel(), solution[at["P"] : at["Q"]], rtol=1e-7, atol=1e-8)
+        np.testing.assert_allclose(d.X[1].ravel(), solution[at["Q"] : at["z"]], rtol=1e-7, atol=1e-8)
+        np.testing.assert_allclose(d.z, solution[at["z"] :], rtol=1e-7, atol=1e-8)
+    corrected = x.direction(0.1, x.direction(0.0))
+    changes = np.einsum("ij,jk,ik->i", U, corrected.X[1] - corrected.X[0], U)
+    np.testing.assert_allclose(corrected.z, changes, rtol=1e-7, atol=1e-9)
+    assert np.trace(corrected.X[0]) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_the_gap_is_the_sum_of_the_complementary_products_and_steps_stay_inside():
+    U = gaussian(10, 12, 4)
+    U /= np.linalg.norm(U, axis=1, keepdims=True)
+    x = rank_one_sdp._first_iterate(U, np.arange(12.0))
+    for _ in range(4):
+        products = np.vdot(x.lower.S, x.lower.X) + np.vdot(x.upper.S, x.upper.X) + x.t @ x.z
+        assert x.gap() == pytest.approx(products)
+        x.factor()
+        d = x.direction(0.1 * x.gap() / 20)
+        primal, dual = x.room(d)
+        moved = x.moved(d, primal, dual)
+        assert moved.gap() == pytest.approx(x.gap(d, primal, dual))
+        assert moved.gap() < x.gap()
+        x = moved
+    assert min(x.t.min(), x.z.min()) > 0.0
+    assert min(np.linalg.eigvalsh(A)[0] for b in x.blocks for A in (b.S, b.X)) > 0.0
+
+
+def test_steps_are_shortened_to_the_boundary():
+    A, D = np.eye(3), np.diag([-4.0, 1.0, 2.0])
+    assert rank_one_sdp._shortened(A, D, 0.2) == 0.2
+    assert 0.95 * (0.25 - 1 / 16) <= rank_one_sdp._shortened(A, D, 1.0) <= 0.25
+    assert 0.0 < rank_one_sdp._shortened(A, 1e6 * D, 1.0) < 2.5e-7
+    assert rank_one_sdp._shortened(-A, D, 1.0) == 0.0
+
+
+@pytest.mark.parametrize(("tol", "most"), [(1e-2, 12), (1e-6, 20), (0.0, 40)])
+def test_few_iterations_are_needed_and_rounding_ends_them(monkeypatch, tol, most):
+    steps = []
+    original = rank_one_sdp._Iterate.factor
+    U = np.linalg.qr(gaussian(11, 80, 40))[0]
+    U /= np.linalg.norm(U, axis=1, keepdims=True)
+    monkeypatch.setattr(rank_one_sdp._Iterate, "factor", lambda self: (steps.append(1), original(self))[1])
+    t, dual = maximise_lowest(U, np.ones(80), tol, 100)
+    assert len(steps) <= most
+    assert plain_ratio(U, t) <= (1 + max(tol, 1e-10)) * reweight._bound(U, dual)[0]
