@@ -14,14 +14,20 @@ are made where they are needed. For n >= d, V comes directly from the d x d matr
 direction that they have must not vanish from a certificate. The Gram matrix alone resolves only
 down to sqrt(eps): directions below that are decomposed once more from X^T U_small, which is
 accurate relative to its own size.
+
+*Leading part.* Where only the k largest singular values were looked for (`truncated.decompose_leading`), the rank is
+not known: the number of those found is a lower bound of it. What V leaves of a feature x is then a difference,
+||x||^2 - ||diag(sigma) v||^2, taken over from the data themselves where it has lost its digits.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Integral
 
 import numpy as np
 
-from rarefy.core.linalg.rows import Array, DenseRows, Index, Rows, streamed_gram, well_scaled
+from rarefy.core.linalg.rows import Array, DenseRows, Index, Rows, edges, streamed_gram, well_scaled
 from rarefy.core.linalg.threads import threads_for
 
 EPS = float(np.finfo(np.float64).eps)
@@ -29,12 +35,15 @@ EPS = float(np.finfo(np.float64).eps)
 # A Gram matrix of data outside these bounds would overflow or lose its small entries.
 _GRAM_TRACE_RANGE = (1e-200, 1e200)
 
-# Share of the largest eigenvalue below which an eigenvalue of a Gram matrix has lost too many
-# digits (half of them are lost there) and is computed again from the data.
-_RESOLVED = 1e-9
+RESOLVED = 1e-9
+"""Share of the largest eigenvalue below which an eigenvalue of a Gram matrix has lost too many
+digits (half of them are lost there) and is computed again from the data."""
 
 EQUAL = 1e-6
 """Singular values that differ by less than this share of the largest count as equal."""
+
+# Rounding in a difference of squared lengths that is accepted, beside the largest difference.
+_DIFFERENCE = 1e-10
 
 # T^T X X^T T may differ from I by this much before V is orthonormalised again.
 _ORTHONORMAL = 1e-12
@@ -69,12 +78,13 @@ class Spectrum:
     V: RightVectors
     sigma: Array
     numerical_rank: int
+    """Dimensions of the row space; at least so many if not `complete`."""
     energy: float
     """Share of the squared Frobenius norm that the kept singular values carry."""
     next_singular_value: float
     """The largest singular value left out; 0 if none is."""
-    outside: tuple[Rows, Array | None]
-    """What V leaves of each feature, as coordinates: row i of the product of the two."""
+    outside: Callable[[], Array]
+    """Computes the squared norms of what V leaves of each feature."""
     resolution: float = 0.0
     """Singular values up to this counted as zero; 0 if none could have been missed."""
     unseen: int = 0
@@ -82,6 +92,8 @@ class Spectrum:
     choice: Array | None = None
     """Where the cut divides equal singular values, the vectors that were chosen among theirs, one a column: of X X^T
     for a wide matrix, of X^T X for a tall one."""
+    complete: bool = True
+    """Whether all singular values are known; if not, `numerical_rank` counts those that are."""
 
     @property
     def rank(self) -> int:
@@ -91,10 +103,10 @@ class Spectrum:
 
 @dataclass(frozen=True)
 class Decomposition:
-    """All numerically non-zero singular values of X, and what right singular vectors are made from.
+    """All numerically non-zero singular values of X or the largest, and what right singular vectors are made from.
 
     `A` is X^T for a wide matrix and X for a tall one, divided by `scale`; `U` are right singular vectors of A, and
-    `sigma` its singular values, those of X divided by `scale`.
+    `sigma` its singular values, those of X divided by `scale`. `trace` is the sum of all their squares.
     """
 
     A: Rows
@@ -103,27 +115,56 @@ class Decomposition:
     wide: bool
     trace: float
     scale: float
+    lengths: Array | None = None
+    """Lengths of the features, divided by `scale`, where only the largest singular values are known."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether all singular values are here."""
+        return self.lengths is None
 
     @property
     def rank(self) -> int:
-        """The numerical rank of X."""
+        """The numerical rank of X; if not complete, a number that it is at least."""
         return len(self.sigma)
 
     def leading(self, k: int | None = None) -> Spectrum:
         """The part of the k largest singular values; None means all of them."""
         kept = self.rank if k is None else k
+        if not self.complete and kept >= self.rank:
+            raise ValueError(f"Of {self.rank} leading singular values the last is only known to follow; got k={k}.")
         A, sigma, U, scale = self.A, self.sigma, self.U, self.scale
         n, d = A.shape[::-1] if self.wide else A.shape
         if not self.rank:
             return _empty(d)
         energy = min(1.0, float(np.sum(sigma[:kept] ** 2) / self.trace))
         V = _wide_vectors(A, sigma[:kept], U[:, :kept]) if self.wide else _tall_vectors(U[:, :kept])
-        outside = (A, U[:, kept:]) if self.wide else (DenseRows(U[:, kept:] * sigma[kept:]), None)
         following = float(sigma[kept]) * scale if kept < self.rank else 0.0
         floor = cutoff(n, d, sigma[0]) if self.rank < min(n, d) else 0.0
-        unseen = count_unseen(A.T if self.wide else A, floor) if floor else 0
-        choice = _chosen_among_equal(sigma, U, kept)
-        return Spectrum(V, sigma[:kept] * scale, self.rank, energy, following, outside, floor * scale, unseen, choice)
+        lengths = self.lengths
+        if lengths is None and floor:
+            lengths = column_lengths(A.T if self.wide else A)
+        return Spectrum(
+            V,
+            sigma[:kept] * scale,
+            self.rank,
+            energy,
+            following,
+            outside=self._outside(kept),
+            resolution=floor * scale,
+            unseen=0 if lengths is None else int(np.sum((lengths > 0.0) & (lengths <= floor))),
+            choice=_chosen_among_equal(sigma, U, kept),
+            complete=self.complete,
+        )
+
+    def _outside(self, kept: int) -> Callable[[], Array]:
+        """What computes the squared norms of what V leaves of each feature."""
+        A, sigma, U = self.A, self.sigma, self.U
+        if self.lengths is not None:
+            return partial(_remaining_norms2, A, self.lengths, sigma[:kept], U[:, :kept], self.wide)
+        if self.wide:
+            return partial(_row_norms2, A, U[:, kept:])
+        return partial(_row_norms2, DenseRows(U[:, kept:] * sigma[kept:]), None)
 
 
 def decompose(X: Rows) -> Decomposition:
@@ -163,14 +204,13 @@ def cutoff(n: int, d: int, largest: float) -> float:
     return max(n, d) * EPS * float(largest)
 
 
-def count_unseen(X: Rows, floor: float) -> int:
-    """How many columns are not zero and no longer than `floor`."""
-    count = 0
-    for _, block in X.T.blocks():  # one feature a row
+def column_lengths(X: Rows) -> Array:
+    """Norms of the columns, without squares that could vanish or overflow."""
+    lengths = np.empty(X.shape[1])
+    for features, block in X.T.blocks():  # one feature a row
         largest = np.abs(block).max(axis=1, initial=0.0)
-        lengths = largest * np.linalg.norm(block / np.where(largest > 0.0, largest, 1.0)[:, None], axis=1)
-        count += int(np.sum((largest > 0.0) & (lengths <= floor)))
-    return count
+        lengths[features] = largest * np.linalg.norm(block / np.where(largest > 0.0, largest, 1.0)[:, None], axis=1)
+    return lengths
 
 
 def resolve_rank(sigma: Array, rank: float | None) -> int:
@@ -185,12 +225,35 @@ def resolve_rank(sigma: Array, rank: float | None) -> int:
 
 def residual_norms2(spec: Spectrum) -> Array:
     """Squared norm of what V leaves unexplained of each feature, relative to the largest of them."""
-    features, T = spec.outside
-    residual2 = np.zeros(features.shape[0])
-    for rows, block in features.blocks(T):
-        residual2[rows] = np.einsum("ij,ij->i", block, block)
+    residual2 = spec.outside()
     largest = residual2.max(initial=0.0)
     return residual2 / largest if largest > 0.0 else residual2
+
+
+def _row_norms2(features: Rows, T: Array | None) -> Array:
+    """Squared norms of the rows of `features` T."""
+    norms2 = np.zeros(features.shape[0])
+    for rows, block in features.blocks(T):
+        norms2[rows] = np.einsum("ij,ij->i", block, block)
+    return norms2
+
+
+def _remaining_norms2(A: Rows, lengths: Array, sigma: Array, U: Array, wide: bool) -> Array:
+    """Squared norms of the features less those of their parts along V, of lengths sigma v."""
+    explained2 = _row_norms2(A, U) if wide else _row_norms2(DenseRows(U * sigma), None)
+    remaining2 = np.maximum(lengths**2 - explained2, 0.0)
+    lost = np.flatnonzero(EPS * lengths**2 > _DIFFERENCE * remaining2.max(initial=0.0))
+    for some in edges(len(lost), A.shape[1] if wide else A.shape[0]):
+        index = lost[some]
+        if wide:
+            part = A.take(index)
+            rest = part - (part @ U) @ U.T
+        else:
+            unit = np.zeros((A.shape[1], len(index)))
+            unit[index, np.arange(len(index))] = 1.0
+            rest = (A @ (unit - U @ U[index].T)).T
+        remaining2[index] = np.einsum("ij,ij->i", rest, rest)
+    return remaining2
 
 
 def _singular_pairs(A: Rows, G: Array, tolerance: float) -> tuple[Array, Array]:
@@ -210,7 +273,7 @@ def _singular_pairs(A: Rows, G: Array, tolerance: float) -> tuple[Array, Array]:
             lam, Q = np.linalg.eigh(G)
         lam, Q = np.maximum(lam[::-1], 0.0), rest @ Q[:, ::-1]
         floor = floor or tolerance * float(np.sqrt(lam[0]))
-        resolved = (lam > _RESOLVED * lam[0]) & (np.sqrt(lam) > floor)
+        resolved = (lam > RESOLVED * lam[0]) & (np.sqrt(lam) > floor)
         if not resolved.any():
             break
         sigma, U = np.append(sigma, np.sqrt(lam[resolved])), np.hstack([U, Q[:, resolved]])
@@ -254,4 +317,4 @@ def _tall_vectors(V: Array) -> RightVectors:
 
 def _empty(d: int) -> Spectrum:
     nothing = DenseRows(np.zeros((d, 0)))
-    return Spectrum(RightVectors(nothing, None, np.zeros(d)), np.zeros(0), 0, 1.0, 0.0, (nothing, None))
+    return Spectrum(RightVectors(nothing, None, np.zeros(d)), np.zeros(0), 0, 1.0, 0.0, partial(np.zeros, d))
