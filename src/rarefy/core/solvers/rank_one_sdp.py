@@ -190,7 +190,7 @@ class _Iterate:
 
 
 def _first_iterate(U: Array, t: Array) -> _Iterate:
-    """Start inside both programs: t away from 0, lambda_max = 2/3, a = lambda_min / 2, P and Q multiples of S^-1, S'^-1."""
+    """Start inside both programs: t away from 0, lambda_max = 2/3, a = lambda_min / 2, P ~ S^-1 and Q ~ S'^-1."""
     t = t / t.sum() + 0.1 / len(t)
     M = (U.T * t) @ U
     lam = np.linalg.eigvalsh(M)
