@@ -80,6 +80,30 @@ def dual_set(V, residual2, r):
     return collect(draws, np.array(weights2) * (1 - ratio) / r)
 
 
+def unweighted(V, k, raise_share=0.25):
+    """One lower barrier: every row scored at every step with dense inverses, the barrier found by a root finder."""
+    from scipy.optimize import brentq
+
+    ell = V.shape[1]
+    norms2 = (V**2).sum(axis=1)
+    free = norms2 > 1e-26 * norms2.max()
+    q = np.sqrt((ell - 0.5) / k)
+    level = k * ell / np.sort(norms2)[-k:].sum() * q / (1 - q)
+    A, L, chosen = np.zeros((ell, ell)), -ell / level, []
+    while len(chosen) < k and free.any():
+        if np.trace(np.linalg.inv(A - L * np.eye(ell))) < (1 - raise_share) * level:
+            lam = np.linalg.eigvalsh(A)
+            ends = lam[0] - 1.01 * ell / level, lam[0] - 0.99 / level
+            L = brentq(lambda x, lam=lam: np.sum(1 / (lam - x)) - level, *ends, xtol=1e-18, rtol=1e-15)
+        P = np.linalg.inv(A - L * np.eye(ell))
+        gains = ((V @ P) ** 2).sum(axis=1) / (1 + np.einsum("ij,jk,ik->i", V, P, V))
+        i = np.flatnonzero(free & (gains >= (1 - 1e-9) * gains[free].max()))[0]
+        A += np.outer(V[i], V[i])
+        free[i] = False
+        chosen.append(i)
+    return np.array(chosen)
+
+
 def sandwich(V, indices, weights):
     """Eigenvalues of V'RR'V, increasing."""
     R = np.zeros((V.shape[0], len(indices)))
