@@ -58,7 +58,7 @@ def test_margins_and_balls_do_not_mind_an_offset_or_a_scale():
         ),
         ({"indices": np.arange(25) + 10}, r"must lie in \[0, 30\); got 10 to 34"),
         ({"X": np.zeros((10, 30))}, "no entry that is not zero"),
-        ({"alpha": np.inf}, r"'alpha' .* must be a float in the range \(0.0, inf\). Got inf"),
+        ({"alpha": np.inf}, r"'alpha' .* must be a float in the range \[0.0, inf\). Got inf"),
     ],
 )
 def test_bounds_of_predictions_refuse_what_does_not_fit_together(changes, message):
