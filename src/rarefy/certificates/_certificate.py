@@ -1,60 +1,37 @@
-r"""What a selection of features is guaranteed to preserve, as a value that can be checked again.
+"""What a selection of features is guaranteed to preserve, as a value that can be checked again.
 
-X : (n, d) data with right singular vectors V (d, l)
-R : S D, samples and rescales columns; `indices` and `weights` are S and the diagonal of D
-M : V^T R R^T V, with extreme eigenvalues lambda_min and lambda_max
-E : I - M; `distortion` is its spectral norm
-
-Everything below follows from M alone and holds for any selection, whoever made it, provided V
-spans the whole row space of X:
-
-- hard margin g of a linear SVM, g~ after selection: g~^2 >= lambda_min g^2. The margin is half the
-  distance between the convex hulls of the classes, and the difference of two hull points lies
-  in the row space. (`margin_floor`)
-- the published form [PaulMagdonIsmailDrineas2015, Theorem 1]: g~^2 >= (1 - ||E|| / (1 - ||E||)) g^2
-  when ||E|| < 1/2. It is weaker than the floor and kept for comparison. (`margin_ratio`)
-- soft margin, any C, dual optima Z and Z~: Z~ - Z <= ||E|| / (2 (1 - ||E||)) ||w~||^2 when ||E|| < 1.
-- both together: B^2 / g^2, which bounds generalisation, grows at most by lambda_max / lambda_min,
-  whatever common factor the columns are multiplied by. (`radius_margin_ratio`)
-- radius B of the smallest ball around the rows: B~^2 <= (1 + ||E||) B^2. The centre is a convex
-  combination of rows, hence in the row space: appending it changes nothing. (`radius_ratio`)
-- ridge, fixed design, ||E|| < 1: the risk in the worst case over signals of a given norm, and on
-  average over their directions, grows at most by (1 - ||E||)^-2. (`risk_ratio`) For *one fixed* signal
-  that is false: (K + alpha)^-2 is not operator monotone. What holds is the ratio times
-  (c + 1)^2 / (4 c), c = (sigma_max^2 + alpha) / (sigma_min^2 + alpha), by Kantorovich's inequality.
-  (`fixed_signal_risk_ratio`)
-
-A certificate stores the selection and what was measured. Everything claimed is derived from that, so
-that a claim cannot be changed without changing what `verify` checks.
+A certificate stores the selection and what was measured. Everything claimed is derived from that
+(`rarefy.certificates._claims`), so that a claim cannot be changed without changing what `verify` checks.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils import check_array
 
+from rarefy.certificates._claims import Claims
 from rarefy.certificates._columns import kept_names, positions_by_name
 from rarefy.certificates._fields import METHODS_WITH_CHANCE, checked_fields, impossible
+from rarefy.certificates._fingerprint import fingerprint
 from rarefy.certificates._html import certificate_html
+from rarefy.certificates._labels import label_faults
+from rarefy.certificates._objective import Objective
 from rarefy.certificates._statement import sentences
+from rarefy.certificates._verdict import Verdict, headline, share_of, verdict_of
 from rarefy.core.certificates.measurement import Measurement
-from rarefy.core.certificates.verify import Verification, verify
-from rarefy.core.linalg.rows import Array, Index, as_rows
+from rarefy.core.certificates.regularised import Regularised
+from rarefy.core.certificates.verify import Verification, verify, verify_regularised
+from rarefy.core.linalg.rows import Array, Index, Rows, as_rows
 from rarefy.core.linalg.sketch import Sketch
 from rarefy.core.sparsify import Selection
-from rarefy.core.sparsify.leverage import distortion_bound as leverage_bound
 from rarefy.exceptions import ParameterError
 
-Kind = Literal["deterministic", "probabilistic", "estimate", "none"]
-Method = Literal["bss", "dual", "replacement", "poisson", "top", "all", "given"]
-
-_LOST = 1e-12
-"""An eigenvalue of M below this share of the largest means that a direction of the row space was lost."""
+Method = Literal["bss", "dual", "unweighted", "adaptive", "replacement", "poisson", "top", "all", "given"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Certificate:
+class Certificate(Claims):
     """What is guaranteed about a selection of features, measured and in words.
 
     Attributes
@@ -63,6 +40,13 @@ class Certificate:
         What stands behind the claims: a proof; a proof whose bound fails with `failure_probability`
         (what follows from the measured `distortion` is certain all the same); a sketch of the
         data, so no proof about the data themselves; nothing from below, because a direction was lost.
+    verdict : {"strong", "useful", "weak", "none"}
+        What it is worth: strong from a certified `share` of 0.9, useful from 0.5, weak from 0.1.
+    share : float or None
+        The best that is certified: `objective_ratio`, else what is kept of squared margin over squared radius, else
+        `explained_ratio`.
+    sentence : str
+        The verdict in one sentence.
     distortion : float
         Measured ||E||.
     distortion_bound : float or None
@@ -70,12 +54,23 @@ class Certificate:
     margin_ratio, margin_floor, radius_ratio, radius_margin_ratio, risk_ratio : float or None
         Factors by which squared margin, squared radius and ridge risk can change; None where
         nothing is claimed.
+    soft_margin_ratio : float or None
+        Share of the objective of any linear SVM, with any labels and cost, that is kept at least.
+    objective_ratio : float or None
+        Share of the objective that is kept at least, for the labels and the cost given to `certify`.
+    all_rows_ratio : float or None
+        The same as `soft_margin_ratio` for all rows, where the certificate is about some and speaks of the rest.
+    explained_ratio : float or None
+        What the kept columns explain of the data's squared norm, beside the best that as many dimensions can.
     statement : str
         The certificate in words.
     eigenvalues : (float, float)
-        Smallest and largest eigenvalue of V^T R R^T V.
+        Smallest and largest eigenvalue of V^T R R^T V, moved outward by what rounding may have done; 0 where the
+        smallest is not told from zero.
+    proved : bool
+        Whether that interval is proved with all rounding included, by Cholesky factorisations.
     rank, numerical_rank : int
-        Dimensions of V, and of the row space of the data.
+        Dimensions of V, and of the row space of the data (if not `complete`, one more than V has).
     singular_values : (float, float)
         The largest and the smallest of those that belong to V.
     next_singular_value : float
@@ -88,6 +83,8 @@ class Certificate:
         For probabilistic certificates.
     method : str
         How the features were chosen.
+    weighting : {"own", "optimal", "unit"}
+        Where the weights come from: the method itself, an optimisation after it, or nowhere (all are 1).
     indices, weights : arrays
         The selection.
     n_requested, n_features : int
@@ -108,6 +105,19 @@ class Certificate:
     choice : array of shape (min(n_samples, n_features), n_chosen) or None
         Where V ends amid equal singular values, the singular vectors that were chosen among theirs; None elsewhere.
         Without them nobody else could know what V is.
+    complete : bool
+        Whether all dimensions of the data were looked at; else only those of V and the next one.
+    explained, explainable : float or None
+        Share of the data's squared norm inside the span of the kept columns, and the largest share that as many
+        dimensions can have; None where the columns span everything or it was not measured.
+    objective : Objective or None
+        Bounds on a machine's objective and the points that prove them.
+    all_rows : Objective or None
+        Points in the kept columns which prove that no row beyond `rows` matters.
+    regularised : Regularised or None
+        What holds for one ridge penalty.
+    fingerprint : str or None
+        Hash of the data.
 
     See Also
     --------
@@ -147,153 +157,94 @@ class Certificate:
     resolution: float = 0.0
     unseen: int = 0
     choice: Array | None = None
+    proved: bool = False
+    complete: bool = True
+    explained: float | None = None
+    explainable: float | None = None
+    weighting: str = "own"
+    objective: Objective | None = None
+    all_rows: Objective | None = None
+    regularised: Regularised | None = None
+    fingerprint: str | None = None
 
     @property
-    def kind(self) -> Kind:
-        """What stands behind the claims."""
-        if self.sketch is not None:
-            return "estimate"
-        if self.lost or self.unseen:
-            return "none"
-        return "deterministic" if self.failure_probability is None else "probabilistic"
+    def share(self) -> float | None:
+        """The best that is certified of what was there."""
+        return share_of(self)
 
     @property
-    def distortion(self) -> float:
-        """Measured ||E||."""
-        low, high = self.eigenvalues
-        return max(1.0 - low, high - 1.0)
+    def verdict(self) -> Verdict:
+        """What the certificate is worth."""
+        return verdict_of(self.share)
 
     @property
-    def distortion_bound(self) -> float | None:
-        """What ||E|| was known not to exceed before looking."""
-        ell, r = self.rank, self.n_requested
-        if r < 1:
-            return None
-        if self.method == "all" or (self.method == "bss" and ell == r == 1):
-            return 0.0
-        if self.method == "bss":
-            return float(2.0 * np.sqrt(ell / r) + ell / r)
-        if self.failure_probability is None or self.method not in METHODS_WITH_CHANCE:
-            return None
-        return leverage_bound(ell, r, self.method == "poisson", self.failure_probability)
-
-    @property
-    def margin_ratio(self) -> float | None:
-        """Published lower bound on the share of the squared margin that is kept."""
-        eps = self.distortion
-        return 1.0 - eps / (1.0 - eps) if self._whole and eps < 0.5 else None
-
-    @property
-    def margin_floor(self) -> float | None:
-        """Share of the squared hard margin that is kept at least."""
-        return self.eigenvalues[0] if self._whole and not self.lost else None
-
-    @property
-    def radius_ratio(self) -> float | None:
-        """Factor by which the squared radius of the smallest enclosing ball grows at most."""
-        return 1.0 + self.distortion if self._whole else None
-
-    @property
-    def radius_margin_ratio(self) -> float | None:
-        """Factor by which squared radius over squared margin grows at most."""
-        floor = self.margin_floor
-        return None if floor is None else self.eigenvalues[1] / floor
-
-    @property
-    def risk_ratio(self) -> float | None:
-        """Factor by which the ridge risk grows at most, in the worst case over signals and on average."""
-        return (1.0 - self.distortion) ** -2 if self._whole and self.distortion < 1.0 else None
-
-    def fixed_signal_risk_ratio(self, alpha: float = 0.0) -> float | None:
-        """Factor by which the ridge risk grows at most for any one signal.
-
-        Parameters
-        ----------
-        alpha : float, default=0.0
-            The ridge penalty (scikit-learn's); 0 covers all penalties.
-
-        Returns
-        -------
-        ratio : float or None
-            The factor; None where nothing is claimed.
-        """
-        if self.risk_ratio is None:
-            return None
-        top, bottom = self.singular_values
-        relative = alpha / top / top
-        c = (1.0 + relative) / ((bottom / top) ** 2 + relative)
-        kantorovich = self.risk_ratio * (c + 1.0) ** 2 / (4.0 * c)
-        growth = self.distortion * np.sqrt(c) / (1.0 - self.distortion)  # tends to 0 with the distortion
-        return float(min(kantorovich, (1.0 + growth) ** 2))
+    def sentence(self) -> str:
+        """The verdict in one sentence."""
+        return headline(self)
 
     @property
     def statement(self) -> str:
         """The certificate in words."""
         return "\n".join(sentences(self))
 
-    @property
-    def ambiguous(self) -> bool:
-        """Whether the cut after the leading dimensions passes through (nearly) equal singular values."""
-        top, bottom = self.singular_values
-        return bottom - self.next_singular_value <= 1e-6 * top
-
-    @property
-    def lost(self) -> bool:
-        """Whether a direction of V was lost, whatever factor all columns are multiplied by."""
-        low, high = self.eigenvalues
-        return len(self.indices) < self.rank or low <= _LOST * high
-
-    @property
-    def _whole(self) -> bool:
-        """Whether V spans the whole row space of the data, so that claims about models follow."""
-        return self.sketch is None and self.rank == self.numerical_rank and not self.unseen
-
-    def verify(self, X: Any, *, tol: float = 1e-8) -> Verification:
+    def verify(self, X: Any, y: Any = None, *, tol: float = 1e-8) -> Verification:
         """Recompute from the data by another route: Householder QR, then Lanczos on the operator.
 
-        Checked is all that claims are derived from: eigenvalues, ranks, singular values, shares, and the bound that
-        `method` and `n_requested` imply. Not checked are `measured` and `failure_probability`; and where columns are
-        found by name `indices` are not looked at, elsewhere `names` are not.
+        Checked is all that claims are derived from: eigenvalues, ranks, singular values, shares, the bound that
+        `method` implies, and the points that prove an objective. Not checked are `measured`, from which nothing is
+        claimed, and `failure_probability`, with any of which the bound holds; and where columns are found by name
+        `indices` are not looked at, elsewhere `names` are not.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The data that the selection was made on. Of a data frame, kept columns are found by their names, if the
             certificate has them; then the order of columns does not matter.
+        y : array-like of shape (n_samples,) or None, default=None
+            The labels or responses, for certificates that were made with them. A certificate that claims something
+            about an objective does not agree without them.
         tol : float, default=1e-8
-            Largest accepted difference, relative to the larger of 1 and the distortion; rounding in
-            ill-conditioned data is allowed for on top, up to 1e-4. What was allowed is the result's `tolerance`.
+            Largest accepted difference, as a share of what is compared; rounding is allowed for on top.
 
         Returns
         -------
         verification : Verification
-            True in a condition if the data agree with the certificate; with what was found and tolerated.
+            True in a condition if the data agree with the certificate; with what was found and the `reason` if not.
         """
         faults = impossible({f.name: getattr(self, f.name) for f in fields(self)})
         if faults:
             return Verification.refused("; ".join(faults))
         columns = getattr(X, "columns", None)
-        rows = as_rows(check_array(X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32)))
+        X = check_array(X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
+        whole = as_rows(X)
+        self._check_shape(whole)
+        indices = positions_by_name(self.names, columns, self.indices, len(self.weights))
+        rows = whole if self.rows is None else whole.subset(self.rows)
+        if self.sketch is not None:
+            if not 1 <= self.sketch.size < rows.shape[0] or self.sketch.seed < 0:  # it is drawn before it is checked
+                return Verification.refused("a sketch must have fewer rows than the data, and a seed >= 0")
+            rows = self.sketch.apply(rows)
+        # A bound that holds with a probability may fail; any other is checked.
+        bound = None if self.method in METHODS_WITH_CHANCE else self.distortion_bound
+        found = verify(rows, indices, self.weights, self.measurement, bound=bound, tol=tol)
+        more = label_faults(self, whole, indices, y)
+        if self.regularised is not None:
+            more += verify_regularised(rows, indices, self.weights, self.regularised, tol)
+        reason = "; ".join([found.reason, *more] if found.reason else more)
+        same = None if self.fingerprint is None else fingerprint(X) == self.fingerprint
+        return replace(found, agrees=found.agrees and not more, reason=reason, same_data=same)
+
+    def _check_shape(self, rows: Rows) -> None:
         if rows.shape[1] != self.n_features:
             raise ParameterError(
                 f"This certificate is about data with {self.n_features} columns; X has "
                 f"{rows.shape[1]}. Pass the data that the selector was fitted on."
             )
-        if self.rows is not None:
-            if self.rows.max(initial=0) >= rows.shape[0]:
-                raise ParameterError(
-                    f"This certificate is about row {self.rows.max()} among others; X has {rows.shape[0]} rows. "
-                    "Pass the data that the selector was fitted on."
-                )
-            rows = rows.subset(self.rows)
-        if self.sketch is not None:
-            if not 1 <= self.sketch.size < rows.shape[0] or self.sketch.seed < 0:  # it is drawn before it is checked
-                return Verification.refused("a sketch must have fewer rows than the data, and a seed >= 0")
-            rows = self.sketch.apply(rows)
-        indices = positions_by_name(self.names, columns, self.indices, len(self.weights))
-        # A bound that holds with a probability may fail; any other is checked.
-        bound = None if self.method in METHODS_WITH_CHANCE else self.distortion_bound
-        return verify(rows, indices, self.weights, self.measurement, bound=bound, tol=tol)
+        if self.rows is not None and self.rows.max(initial=0) >= rows.shape[0]:
+            raise ParameterError(
+                f"This certificate is about row {self.rows.max()} among others; X has {rows.shape[0]} rows. "
+                "Pass the data that the selector was fitted on."
+            )
 
     @property
     def measurement(self) -> Measurement:
@@ -330,26 +281,33 @@ class Certificate:
     def __repr__(self) -> str:
         floor = "none" if self.margin_floor is None else f"{self.margin_floor:.4g}"
         return (
-            f"Certificate(kind={self.kind!r}, features={len(self.indices)} of {self.n_features}, "
-            f"rank={self.rank}, distortion={self.distortion:.4g}, margin_floor={floor})"
+            f"Certificate(kind={self.kind!r}, features={len(self.indices)} of {self.n_features}, rank={self.rank}, "
+            f"distortion={self.distortion:.4g}, margin_floor={floor}, verdict={self.verdict!r})"
         )
 
     def __str__(self) -> str:
         return self.statement
 
     def _repr_html_(self) -> str:
-        return certificate_html(self.kind, sentences(self))
+        return certificate_html(self.verdict, self.kind, sentences(self))
 
 
 _DERIVED = (
     "kind",
+    "verdict",
+    "sentence",
+    "share",
     "distortion",
     "distortion_bound",
     "margin_ratio",
     "margin_floor",
     "radius_ratio",
     "radius_margin_ratio",
+    "soft_margin_ratio",
     "risk_ratio",
+    "objective_ratio",
+    "all_rows_ratio",
+    "explained_ratio",
     "statement",
 )
 
@@ -364,6 +322,8 @@ def make_certificate(
     failure_probability: float | None = None,
     sketch: Sketch | None = None,
     columns: Any = None,
+    weighting: str = "own",
+    fingerprint: str | None = None,
 ) -> Certificate:
     """A certificate of a selection that was measured; `columns` are the names of all columns, or None."""
     return Certificate(
@@ -378,16 +338,20 @@ def make_certificate(
         sketch=sketch,
         measured={},
         names=kept_names(columns, selection.indices),
+        weighting=weighting,
+        fingerprint=fingerprint,
     )
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.tolist()
-    if isinstance(value, Sketch):
-        return {"size": int(value.size), "seed": int(value.seed)}
+    if isinstance(value, Sketch | Objective | Regularised):
+        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, dict):
         return {name: _plain(one) for name, one in value.items()}
     if isinstance(value, np.generic):
-        return value.item()
+        value = value.item()
+    if isinstance(value, float) and not np.isfinite(value):
+        return None  # JSON has no such numbers
     return list(value) if isinstance(value, tuple) else value

@@ -6,12 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from rarefy.certificates._objective import Objective
+from rarefy.core.certificates.regularised import Regularised
 from rarefy.core.linalg.sketch import Sketch
+from rarefy.core.losses.margins import LOSSES
 from rarefy.exceptions import ParameterError
 
 METHODS_WITH_CHANCE = ("replacement", "poisson")
 """Ways of choosing whose bound holds with a probability."""
-_METHODS = ("bss", "dual", *METHODS_WITH_CHANCE, "top", "all", "given")
+_METHODS = ("bss", "dual", "unweighted", "adaptive", *METHODS_WITH_CHANCE, "top", "all", "given")
+_WEIGHTINGS = ("own", "optimal", "unit")
+_SHARES = ("explained", "explainable")
 
 
 def checked_fields(values: Any, names: Sequence[str]) -> dict[str, Any]:
@@ -64,6 +69,35 @@ def _convert(v: dict[str, Any]) -> None:
     for name in ("residual_ratio", "failure_probability"):
         v[name] = None if v[name] is None else float(v[name])
     v["measured"] = {str(name): float(value) for name, value in v["measured"].items()}
+    _convert_additions(v)
+
+
+def _convert_additions(v: dict[str, Any]) -> None:
+    """What not every certificate has."""
+    for name in _SHARES:
+        v[name] = None if v[name] is None else float(v[name])
+    for name in ("proved", "complete"):
+        if not isinstance(v[name], bool | np.bool_):
+            raise ValueError(f"{name} must be true or false")
+        v[name] = bool(v[name])
+    v["weighting"] = str(v["weighting"])
+    v["fingerprint"] = None if v["fingerprint"] is None else str(v["fingerprint"])
+    for name in ("objective", "all_rows"):
+        v[name] = None if v[name] is None else _objective(**v[name])
+    if v["regularised"] is not None:
+        v["regularised"] = Regularised(**{name: _number(value) for name, value in v["regularised"].items()})
+
+
+def _objective(loss: Any, C: Any, lower: Any, upper: Any, dual: Any, coef: Any, intercept: Any) -> Objective:
+    points = [np.asarray(point, dtype=np.float64) for point in (dual, coef, intercept)]
+    if [point.ndim for point in points] != [2, 2, 1]:
+        raise ValueError("dual and coef of an objective are matrices, intercept is a vector")
+    return Objective(str(loss), _number(C), _number(lower), _number(upper), *points)  # type: ignore[arg-type]
+
+
+def _number(value: Any) -> float:
+    """A number; what JSON has none for is written as null."""
+    return np.inf if value is None else float(value)
 
 
 def _conditions(v: Mapping[str, Any]) -> dict[str, bool]:
@@ -96,7 +130,23 @@ def _conditions(v: Mapping[str, Any]) -> dict[str, bool]:
             if v["method"] in METHODS_WITH_CHANCE
             else chance is None
         ),
+        "as many features are asked for as are kept at least, and no more than there are": len(indices)
+        <= v["n_requested"]
+        and (v["method"] == "all" or v["n_requested"] <= d),
+        f"weighting must be one of {', '.join(_WEIGHTINGS)}": v["weighting"] in _WEIGHTINGS,
+        "unit weights are 1": v["weighting"] != "unit" or bool(np.all(weights == 1.0)),
+        "explained and explainable are None or shares": all(
+            v[name] is None or 0.0 <= v[name] <= 1.0 + 1e-9 for name in _SHARES
+        ),
+        "an objective has one of the losses, a positive C and finite bounds": all(
+            v[name] is None or _sound(v[name]) for name in ("objective", "all_rows")
+        ),
     }
+
+
+def _sound(objective: Objective) -> bool:
+    bounds = objective.lower, objective.upper
+    return objective.loss in LOSSES and 0.0 < objective.C < np.inf and bool(np.all(np.isfinite(bounds)))
 
 
 def _distinct(numbers: Any, end: float) -> bool:

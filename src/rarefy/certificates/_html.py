@@ -4,7 +4,8 @@ import html
 from collections.abc import Sequence
 
 
-def certificate_html(kind: str, lines: Sequence[str]) -> str:
-    """The statement as a list; column names are user text and escaped."""
-    items = "".join(f"<li>{html.escape(line)}</li>" for line in lines)
-    return f"<div><strong>Certificate ({kind})</strong><ul>{items}</ul></div>"
+def certificate_html(verdict: str, kind: str, lines: Sequence[str]) -> str:
+    """The verdict first, then the statement as a list; column names are user text and escaped."""
+    first, *others = (html.escape(line) for line in lines)
+    items = "".join(f"<li>{line}</li>" for line in others)
+    return f"<div><strong>Certificate: {verdict} ({kind})</strong><p>{first}</p><ul>{items}</ul></div>"

@@ -32,7 +32,7 @@ N_FEATURES: list[Any] = [COUNT, SHARE, None]
 _MOST_BY_DEFAULT = 100
 
 
-def resolve_budget(n_features_to_select: float | None, d: int) -> int:
+def resolve_budget(n_features_to_select: Any, d: int) -> int:
     """How many of d features `n_features_to_select` means: a number, a share, or half of them and at most 100.
 
     A number may be larger than d: a certificate reports what was asked for.
@@ -104,7 +104,7 @@ class BaseSelector(SelectorMixin, BaseEstimator, ABC):
 
     def _warn_if_fewer(self, found: SelectionResult) -> None:
         asked = getattr(self, "n_features_to_select", None)
-        if asked is None:  # the default is "at most": nobody asked for a certain number
+        if asked is None or isinstance(asked, str):  # "at most" by default: nobody asked for a certain number
             return
         d, kept = len(found.support), int(found.support.sum())
         requested = resolve_budget(asked, d)

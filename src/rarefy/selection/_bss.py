@@ -1,40 +1,54 @@
 """Selection by spectral sparsification."""
 
+import warnings
+from dataclasses import replace
+from functools import partial
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.utils import check_consistent_length
 from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import validate_data
 
+from rarefy._fit import fit_method
 from rarefy._parameters import COUNT, SHARE
 from rarefy._progress import progress_bar
 from rarefy._warnings import warn_user
-from rarefy.core.linalg.rows import Array
-from rarefy.core.linalg.spectrum import Spectrum, residual_norms2, resolve_rank
+from rarefy.core.linalg.rows import as_rows
+from rarefy.core.linalg.spectrum import Decomposition, Spectrum, residual_norms2, resolve_rank
+from rarefy.core.sparsify import Selection
 from rarefy.core.sparsify.bss import bss, dual_set
+from rarefy.core.sparsify.reweight import optimal_weights
+from rarefy.core.sparsify.unweighted import unweighted
 from rarefy.exceptions import ParameterError, TruncatedRankWarning
-from rarefy.selection._base import N_FEATURES
-from rarefy.selection._spectral import Choice, SpectralSelector
+from rarefy.selection._auto import check_target, grants, smallest_granted
+from rarefy.selection._base import ACCEPTED, N_FEATURES, SelectionResult
+from rarefy.selection._spectral import Choice, SpectralSelector, unit_weights
 
 _REPEATS = (
     "some columns were taken several times, and their weights account for it. The certificate holds as it is; set "
-    "n_features_to_select to a smaller number to avoid repeats."
+    "n_features_to_select to a smaller number, or method='unweighted', which repeats none."
 )
+_TOKEN = 1e-3
+"""What columns that the best weights leave out may add to the eigenvalues, which are about 1."""
 
 
 class BSSSelector(SpectralSelector):
     """Deterministic feature selection that preserves the geometry of the samples.
 
     Chooses and rescales at most r columns so that the eigenvalues of V'RR'V, with V the right
-    singular vectors of X, stay within (1 ± sqrt(l/r))². Margins, enclosing balls and ridge risks of
-    linear models then change by factors that the certificate states.
+    singular vectors of X, stay close together: within (1 ± sqrt(l/r))² by the method's own weights, closer by the best
+    weights for the chosen columns. Margins, enclosing balls and ridge risks of linear models then change by factors
+    that the certificate states.
 
     Parameters
     ----------
-    n_features_to_select : int, float or None, default=None
+    n_features_to_select : int, float, "auto" or None, default=None
         Number r of features to keep at most; a float in (0, 1) is a share of the features, None means half of them
-        and at most 100. If columns are zero or have to be taken repeatedly, fewer are kept, with a warning if r was
-        given. The guarantee needs more features than dimensions and becomes useful from twice as many on.
+        and at most 100, "auto" the smallest number whose certificate grants `target`. If columns are zero or have to be
+        taken repeatedly, fewer are kept, with a warning if r was given. The guarantee needs more
+        features than dimensions and becomes useful from twice as many on.
     rank : int, float or None, default=None
         How many right singular vectors to preserve, fewer than r; a float in (0, 1) takes as many as
         hold that share of the squared norm. None preserves all dimensions of the data. If r is too small for
@@ -42,12 +56,20 @@ class BSSSelector(SpectralSelector):
     sketch_size : int or None, default=None
         Work on a Gaussian sketch of this many rows, which is faster for many samples; the certificate is then an
         estimate and no proof. None works on the data.
-    method : {"single", "dual"}, default="single"
+    method : {"single", "dual", "unweighted"}, default="single"
         "dual" gives up the upper eigenvalue bound and bounds what lies outside the preserved
-        dimensions instead: the choice when r is smaller than the rank.
+        dimensions instead: the choice when r is smaller than the rank. "unweighted" keeps exactly r columns as they
+        are, chosen by a lower barrier alone.
+    weighting : {"optimal", "bss", "unit"}, default="optimal"
+        Weights of the columns that "single" chooses: those that make the eigenvalues most even, those of the method,
+        or 1. "dual" has weights of its own unless they are 1, and those of "unweighted" are 1.
+    target : dict or None, default=None
+        What the certificate has to grant with `n_features_to_select="auto"`: `{"margin": 0.5}` for `margin_floor`,
+        `{"risk": 1.2}` for `risk_ratio`, or `{"objective": 0.8}` for `objective_ratio`, which needs y (with keys "C",
+        1.0 by default, and "loss", "hinge" by default). The number is found to one per cent.
     rescale : bool, default=True
-        Whether `transform` multiplies each kept column by its weight. The certificate is about the
-        rescaled columns.
+        Whether columns are multiplied by their weights. If not, all weights are 1, and the certificate is about the
+        columns as they are.
     random_state : int, RandomState instance or None, default=None
         Seed of the sketch; nothing else is random.
 
@@ -96,21 +118,25 @@ class BSSSelector(SpectralSelector):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_features_to_select": N_FEATURES,
+        "n_features_to_select": [*N_FEATURES, StrOptions({"auto"})],
         "rank": [COUNT, SHARE, None],
         "sketch_size": [COUNT, None],
-        "method": [StrOptions({"single", "dual"})],
+        "method": [StrOptions({"single", "dual", "unweighted"})],
+        "weighting": [StrOptions({"optimal", "bss", "unit"})],
+        "target": [dict, None],
         "rescale": ["boolean"],
         "random_state": ["random_state"],
     }
 
     def __init__(
         self,
-        n_features_to_select: float | None = None,
+        n_features_to_select: float | str | None = None,
         *,
         rank: float | None = None,
         sketch_size: int | None = None,
         method: str = "single",
+        weighting: str = "optimal",
+        target: dict[str, Any] | None = None,
         rescale: bool = True,
         random_state: Any = None,
     ) -> None:
@@ -118,8 +144,50 @@ class BSSSelector(SpectralSelector):
         self.rank = rank
         self.sketch_size = sketch_size
         self.method = method
+        self.weighting = weighting
+        self.target = target
         self.rescale = rescale
         self.random_state = random_state
+
+    @fit_method
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Select features.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The data; sparse input is never made dense.
+        y : array-like of shape (n_samples,) or None, default=None
+            Labels or responses, for a `target` that is an objective; ignored otherwise.
+
+        Returns
+        -------
+        self : object
+            The fitted selector.
+        """
+        X = validate_data(self, X, **ACCEPTED)
+        return self._finish(X, y)
+
+    def _select(self, X: Any, y: Any) -> SelectionResult:
+        if self.n_features_to_select != "auto":
+            return super()._select(X, y)
+        name, target = type(self).__name__, self.target
+        check_target(name, target)
+        assert target is not None
+        if "objective" in target:
+            if y is None:
+                raise ParameterError(f"target of {name} is an objective, which needs y; got none.")
+            check_consistent_length(X, y)
+
+        def granted(found: SelectionResult) -> SelectionResult | None:
+            assert found.certificate is not None
+            certificate = grants(target, found.certificate, as_rows(X), y)
+            return None if certificate is None else replace(found, certificate=certificate)
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", TruncatedRankWarning)  # numbers that are too small are part of the search
+            first = 2 if "objective" in target else min(X.shape) + 1
+            return smallest_granted(partial(self._select_number, X), granted, first, X.shape[1])
 
     def _check_budget(self, budget: int) -> None:
         if isinstance(self.rank, Integral) and self.rank >= budget > 1:
@@ -128,15 +196,20 @@ class BSSSelector(SpectralSelector):
                 f"select, {budget}; got {self.rank}. Choose more features or a smaller rank."
             )
 
-    def _n_dimensions(self, sigma: Array, budget: int) -> int:
-        wanted = resolve_rank(sigma, self.rank)
+    def _n_needed(self, budget: int) -> int | None:
+        if self.rank is None:
+            return budget  # whether the data have that many dimensions; if they do, only half as many are preserved
+        return int(self.rank) if isinstance(self.rank, Integral) else None
+
+    def _n_dimensions(self, whole: Decomposition, budget: int) -> int:
+        wanted = resolve_rank(whole.sigma, self.rank)
         if wanted < budget or wanted <= 1:
             return wanted
         possible = max(1, budget // 2)
-        share = np.sum(sigma[:possible] ** 2) / np.sum(sigma**2)
+        share = float(np.sum(whole.sigma[:possible] ** 2) / whole.trace)
         warn_user(
             f"{type(self).__name__}: {budget} features{' (the default)' if self.n_features_to_select is None else ''} "
-            f"cannot preserve all {wanted} dimensions of the data; the {possible} "
+            f"cannot preserve all {f'{wanted} ' if whole.complete else ''}dimensions of the data; the {possible} "
             f"leading ones ({100 * share:.1f} % of the squared norm) are preserved instead. Select "
             "more features, or set rank.",
             TruncatedRankWarning,
@@ -145,7 +218,28 @@ class BSSSelector(SpectralSelector):
 
     def _choose(self, spec: Spectrum, budget: int, rng: np.random.Generator) -> Choice:
         progress = progress_bar("selecting")
-        if self.method == "single":
-            return Choice(bss(spec.V, budget, progress), "bss", _REPEATS)
-        residual2 = residual_norms2(spec)
-        return Choice(dual_set(spec.V, residual2, budget, progress), "dual", _REPEATS, residual2=residual2)
+        if self.method == "unweighted":
+            return Choice(unweighted(spec.V, budget, progress), "unweighted", "", weighting="unit")
+        if self.method == "dual":
+            residual2 = residual_norms2(spec)
+            found = Choice(dual_set(spec.V, residual2, budget, progress), "dual", _REPEATS, residual2=residual2)
+        else:
+            found = Choice(bss(spec.V, budget, progress), "bss", _REPEATS)
+        if self.weighting == "unit":
+            return replace(found, selection=unit_weights(found.selection), weighting="unit")
+        if self.method == "single" and self.weighting == "optimal" and self.rescale:
+            return replace(found, selection=_reweighted(spec, found.selection), weighting="optimal")
+        return found
+
+
+def _reweighted(spec: Spectrum, selection: Selection) -> Selection:
+    """The same columns with the weights that make the eigenvalues most even.
+
+    Columns which these leave out share a token: together they raise the largest eigenvalue by a thousandth at most, and
+    as many columns are kept as were chosen.
+    """
+    V = spec.V.take(selection.indices)
+    t = optimal_weights(V, [selection.weights**2]).t
+    left_out = t == 0.0
+    t[left_out] = _TOKEN / max(float(np.sum(V[left_out] ** 2)), 1.0)
+    return Selection(selection.indices, np.sqrt(t))

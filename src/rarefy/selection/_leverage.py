@@ -1,5 +1,6 @@
 """Selection by leverage-score sampling."""
 
+from numbers import Integral
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -7,7 +8,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from rarefy._parameters import COUNT, SHARE
 from rarefy.core.linalg.rows import Array
-from rarefy.core.linalg.spectrum import Spectrum, resolve_rank
+from rarefy.core.linalg.spectrum import Decomposition, Spectrum, resolve_rank
 from rarefy.core.sparsify.leverage import sample
 from rarefy.selection._base import N_FEATURES
 from rarefy.selection._spectral import Choice, SpectralSelector
@@ -124,14 +125,18 @@ class LeverageScoreSelector(SpectralSelector):
         self.rescale = rescale
         self.random_state = random_state
 
-    def _n_dimensions(self, sigma: Array, budget: int) -> int:
-        return resolve_rank(sigma, self.rank)
+    def _n_needed(self, budget: int) -> int | None:
+        return int(self.rank) if isinstance(self.rank, Integral) else None
+
+    def _n_dimensions(self, whole: Decomposition, budget: int) -> int:
+        return resolve_rank(whole.sigma, self.rank)
 
     def _choose(self, spec: Spectrum, budget: int, rng: np.random.Generator) -> Choice:
         return Choice(
             sample(spec.V.norms2, budget, self.sampling, rng),
             self.sampling,
             _SHORTFALL[self.sampling],
+            weighting="unit" if self.sampling == "top" else "own",
             failure_probability=None if self.sampling == "top" else self.failure_probability,
         )
 

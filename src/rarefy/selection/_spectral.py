@@ -1,8 +1,8 @@
 """Selectors that work on right singular vectors, rescale what they keep and certify it."""
 
 from abc import abstractmethod
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,10 +13,12 @@ from rarefy._parameters import draw_seed
 from rarefy._warnings import warn_user
 from rarefy.certificates import Certificate
 from rarefy.certificates._certificate import Method, make_certificate
-from rarefy.core.certificates.measure import measure
+from rarefy.certificates._fingerprint import fingerprint
+from rarefy.core.certificates.measure import measure, with_proof, with_span
 from rarefy.core.linalg.rows import Array, Index, Rows, as_rows
 from rarefy.core.linalg.sketch import Sketch
-from rarefy.core.linalg.spectrum import Spectrum, decompose
+from rarefy.core.linalg.spectrum import Decomposition, Spectrum, decompose
+from rarefy.core.linalg.truncated import decompose_leading
 from rarefy.core.sparsify import Selection
 from rarefy.exceptions import DegenerateDataError, ParameterError, TruncatedRankWarning
 from rarefy.selection._base import ACCEPTED, SelectionResult, UnsupervisedSelector, resolve_budget
@@ -30,19 +32,21 @@ class Choice:
     method: Method
     shortfall: str
     """Why it may be fewer columns than were asked for, and what to do."""
+    weighting: Literal["own", "optimal", "unit"] = "own"
+    """Where the weights come from."""
     failure_probability: float | None = None
     residual2: Array | None = None
     """Squared norms of what the preserved dimensions leave of each column, if the residual is to be measured."""
 
 
 class SpectralSelector(UnsupervisedSelector):
-    """A selector of right singular vectors' rows; `transform` rescales the columns, unless `rescale=False`.
+    """A selector of right singular vectors' rows; `transform` multiplies columns by their weights.
 
     A subclass decides how many singular vectors to preserve (`_n_dimensions`) and how to choose columns from them
-    (`_choose`).
+    (`_choose`). With `rescale=False` all weights are 1.
     """
 
-    n_features_to_select: float | None
+    n_features_to_select: float | str | None
     sketch_size: int | None
     rescale: bool
     random_state: Any
@@ -61,12 +65,12 @@ class SpectralSelector(UnsupervisedSelector):
         Returns
         -------
         XR : {array, sparse matrix} of shape (n_samples, n_selected)
-            The columns that the certificate is about; with `rescale=False` the columns as they were.
+            The columns that the certificate is about.
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, **ACCEPTED)
         kept = X[:, np.flatnonzero(self.support_)]
-        return _times_columns(kept, self.weights_) if self.rescale else kept
+        return kept if np.all(self.weights_ == 1.0) else _times_columns(kept, self.weights_)
 
     def inverse_transform(self, X: Any) -> Any:
         """Put the kept columns back in place, with zeros elsewhere and the rescaling undone.
@@ -89,26 +93,33 @@ class SpectralSelector(UnsupervisedSelector):
                 f"inverse_transform of {type(self).__name__} needs the {len(columns)} selected columns; "
                 f"X has {X.shape[1]}."
             )
-        factors = (1.0 / self.weights_ if self.rescale else np.ones(len(columns))).astype(X.dtype)
+        factors = (1.0 / self.weights_).astype(X.dtype)
         return _scatter_columns(X, factors, columns, self.n_features_in_)
 
     def _select(self, X: Any, y: Any) -> SelectionResult:
-        budget, used = resolve_budget(self.n_features_to_select, X.shape[1]), _columns_in_use(X)
+        return self._select_number(X, resolve_budget(self.n_features_to_select, X.shape[1]))
+
+    def _select_number(self, X: Any, budget: int) -> SelectionResult:
+        used = _columns_in_use(X)
         everything = len(used) <= budget
         if not everything:
             self._check_budget(budget)
         rng = np.random.default_rng(draw_seed(self.random_state))
         rows, sketch = self._sketched(as_rows(X), rng)
-        whole = decompose(rows)
+        enough = None if everything else self._n_needed(budget)
+        whole = decompose(rows) if enough is None else decompose_leading(rows, enough)
         if not whole.rank:
             raise DegenerateDataError(
                 f"{type(self).__name__} got data in which every entry is zero; there is nothing "
                 "to select. Check how X was read or preprocessed."
             )
-        spec = whole.leading(None if everything else self._n_dimensions(whole.sigma, budget))
+        spec = whole.leading(None if everything else self._n_dimensions(whole, budget))
         chosen = _all_columns(used, X.shape[1]) if everything else self._choose(spec, budget, rng)
+        if not self.rescale:
+            chosen = replace(chosen, selection=unit_weights(chosen.selection), weighting="unit")
+        found = with_proof(measure(spec, chosen.selection, chosen.residual2), rows, chosen.selection)
         certificate = make_certificate(
-            measure(spec, chosen.selection, chosen.residual2),
+            with_span(found, rows, chosen.selection, whole),
             chosen.selection,
             method=chosen.method,
             n_requested=budget,
@@ -116,6 +127,8 @@ class SpectralSelector(UnsupervisedSelector):
             failure_probability=chosen.failure_probability,
             sketch=sketch,
             columns=getattr(self, "feature_names_in_", None),
+            weighting=chosen.weighting,
+            fingerprint=fingerprint(X),
         )
         self._warn_if_unseen(certificate)
         return SelectionResult.in_order(
@@ -146,9 +159,13 @@ class SpectralSelector(UnsupervisedSelector):
     def _check_budget(self, budget: int) -> None:
         """Refuse parameters that do not go with this number of features."""
 
+    def _n_needed(self, budget: int) -> int | None:
+        """How many singular values have to be known; None for all of them."""
+        return None
+
     @abstractmethod
-    def _n_dimensions(self, sigma: Array, budget: int) -> int:
-        """How many singular vectors to preserve, given all nonzero singular values."""
+    def _n_dimensions(self, whole: Decomposition, budget: int) -> int:
+        """How many singular vectors to preserve, given the nonzero singular values."""
 
     @abstractmethod
     def _choose(self, spec: Spectrum, budget: int, rng: np.random.Generator) -> Choice:
@@ -174,7 +191,12 @@ def _all_columns(used: Index, d: int) -> Choice:
         if len(used) < d
         else ""
     )
-    return Choice(Selection(used, np.ones(len(used))), "all", shortfall)
+    return Choice(Selection(used, np.ones(len(used))), "all", shortfall, weighting="unit")
+
+
+def unit_weights(selection: Selection) -> Selection:
+    """The same columns as they are."""
+    return Selection(selection.indices, np.ones(len(selection.indices)))
 
 
 def _times_columns(X: Any, weights: Array) -> Any:

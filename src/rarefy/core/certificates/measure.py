@@ -4,11 +4,15 @@ V : (d, l) right singular vectors; R : selection and rescaling of columns
 M : V^T R R^T V, an l x l matrix from the kept rows of V
 """
 
-import numpy as np
+from dataclasses import replace
 
-from rarefy.core.certificates.measurement import Measurement
-from rarefy.core.linalg.rows import Array
-from rarefy.core.linalg.spectrum import Spectrum
+import numpy as np
+import scipy.linalg as sl
+
+from rarefy.core.certificates.measurement import EPS, Interval, Measurement
+from rarefy.core.certificates.proof import proved_interval
+from rarefy.core.linalg.rows import Array, Rows
+from rarefy.core.linalg.spectrum import Decomposition, Spectrum
 from rarefy.core.linalg.threads import threads_for
 from rarefy.core.sparsify import Selection
 
@@ -25,13 +29,10 @@ def measure(spec: Spectrum, selection: Selection, residual2: Array | None = None
     residual2 : (d,) array or None
         Squared norms of what V leaves of each column, if the residual is to be measured.
     """
-    W = spec.V.take(selection.indices) * selection.weights[:, None]
-    with threads_for(spec.rank):
-        eigenvalues = np.linalg.eigvalsh(W.T @ W)
     return Measurement(
-        eigenvalues=(max(0.0, float(eigenvalues[0])), float(eigenvalues[-1])),
+        eigenvalues=interval(spec, selection).outward(),
         rank=spec.rank,
-        numerical_rank=spec.numerical_rank,
+        numerical_rank=spec.numerical_rank if spec.complete else spec.rank + 1,
         singular_values=(float(spec.sigma[0]), float(spec.sigma[-1])),
         next_singular_value=spec.next_singular_value,
         energy_kept=spec.energy,
@@ -39,7 +40,61 @@ def measure(spec: Spectrum, selection: Selection, residual2: Array | None = None
         resolution=spec.resolution,
         unseen=spec.unseen,
         choice=spec.choice,
+        complete=spec.complete,
     )
+
+
+def interval(spec: Spectrum, selection: Selection) -> Interval:
+    """The extreme eigenvalues of M."""
+    W = spec.V.take(selection.indices) * selection.weights[:, None]
+    with threads_for(spec.rank):
+        eigenvalues = np.linalg.eigvalsh(W.T @ W)
+    weights2 = selection.weights**2
+    left_out = np.ones(spec.V.shape[0], dtype=bool)
+    left_out[selection.indices] = False
+    return Interval(
+        low=max(0.0, float(eigenvalues[0])) if len(selection.indices) >= spec.rank else 0.0,
+        high=float(eigenvalues[-1]),
+        condition=float(spec.sigma[0] / spec.sigma[-1]),
+        size=spec.rank,
+        weights2=(float(weights2.min(initial=np.inf)), float(weights2.max(initial=0.0))),
+        complete=not spec.V.norms2[left_out].any(),
+    )
+
+
+def with_proof(found: Measurement, X: Rows, selection: Selection) -> Measurement:
+    """The same with an interval that is proved, where V spans everything and the data let it be proved."""
+    low, high = found.eigenvalues
+    if found.rank < found.numerical_rank or found.rank < X.shape[0] or low == high:
+        return found
+    proved = proved_interval(X, selection.indices, selection.weights, *found.eigenvalues)
+    return found if proved is None else replace(found, eigenvalues=proved, proved=True)
+
+
+def with_span(found: Measurement, X: Rows, selection: Selection, whole: Decomposition) -> Measurement:
+    """The same with what the kept columns explain, where they are fewer than the dimensions of the data.
+
+    Parameters
+    ----------
+    found : Measurement
+        What was measured.
+    X : Rows of shape (n, d)
+        The data.
+    selection : Selection
+        Which columns are kept.
+    whole : Decomposition
+        The singular values of the data.
+    """
+    k = len(selection.indices)
+    if k >= whole.rank and whole.complete:
+        return found
+    Q, R, _ = sl.qr(X.T.take(selection.indices).T, mode="economic", pivoting=True, check_finite=False)
+    size = np.abs(R.diagonal())
+    Q = Q[:, size > max(X.shape) * EPS * float(size.max(initial=0.0))]
+    projected, largest = X.T @ Q, float(whole.scale)
+    inside = float(np.sum((projected / largest) ** 2)) / whole.trace
+    best = float(np.sum(whole.sigma[:k] ** 2)) / whole.trace if k <= whole.rank else None
+    return replace(found, explained=min(1.0, inside), explainable=None if best is None else min(1.0, best))
 
 
 def _residual_ratio(residual2: Array, selection: Selection) -> float | None:

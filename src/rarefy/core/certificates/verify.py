@@ -4,28 +4,38 @@ A     : X^T for wide data, X for tall data; A = Q T by Householder QR, block by 
 T     : triangle, T = P diag(sigma) W^T by singular value decomposition
 B     : rows of V that are kept, times their weights; the eigenvalues of B^T B are looked at by Lanczos' method
 
-Nothing here is shared with `measure` but the names of the numbers: no Gram matrix of the data is formed, ranks, lengths
-and eigenvalues are computed by code of their own.
+Nothing here is shared with `measure` but the names of the numbers and how far rounding may blur them: no Gram matrix of
+the data is formed, ranks, lengths and eigenvalues are computed by code of their own. Only a proof that is claimed is
+done again (`rarefy.core.certificates.proof`).
+
+*What is accepted.* Every number is compared with itself. The interval of eigenvalues has to contain the one that is
+found here with half the blur of rounding, and may not be much wider. Nothing else may differ by more than rounding
+explains, and where rounding could explain a difference that matters (a share of `RESOLVED`) nothing may be claimed.
 
 *Equal singular values.* Where the cut after the leading dimensions passes through (nearly) equal singular values, which
 dimensions are the leading ones is a matter of choice, and the certificate says which were chosen (`choice`). That
 choice is checked to be one, orthonormal vectors in the span of the equal ones, and then measured like any other.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.linalg as sl
 import scipy.sparse.linalg as spla
 
-from rarefy.core.certificates.measurement import Measurement
+from rarefy.core.certificates.measurement import EPS, RESOLVED, Interval, Measurement
+from rarefy.core.certificates.proof import LARGEST, GramPair
+from rarefy.core.certificates.regularised import Regularised
 from rarefy.core.linalg.rows import Array, Index, Rows
 from rarefy.core.linalg.threads import threads_for
 
-_EPS = float(np.finfo(np.float64).eps)
-_COARSE = 1e-4
-"""Rounding beyond this is no excuse: what differs by more was not verified."""
 _EQUAL = 1e-6
 """Singular values that differ by less than this share of the largest count as equal."""
+_WIDER_BY_PROOF = 1.1e-4
+"""What a proof may widen an interval by, as a share; otherwise it is not what was found."""
+_SHARE = 1e-6
+"""How far two routes may be apart in what is left outside, beside itself."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +48,13 @@ class Verification:
     rank: int
     numerical_rank: int
     difference: float
+    """How far the stated interval of eigenvalues falls short of containing the one found."""
     tolerance: float
+    """What is accepted of that."""
     reason: str = ""
-    """Why nothing was measured, if nothing was."""
+    """What does not agree, or why nothing was measured."""
+    same_data: bool | None = None
+    """Whether the data have the fingerprint that the certificate was made with; None if it has none."""
 
     @classmethod
     def refused(cls, reason: str) -> "Verification":
@@ -55,7 +69,7 @@ class Verification:
 class _Found:
     """What was measured."""
 
-    eigenvalues: tuple[float, float]
+    interval: Interval
     residual: float
     rank: int
     numerical_rank: int
@@ -65,8 +79,12 @@ class _Found:
     unseen: int
 
     @property
+    def eigenvalues(self) -> tuple[float, float]:
+        return self.interval.low, self.interval.high
+
+    @property
     def distortion(self) -> float:
-        return max(1.0 - self.eigenvalues[0], self.eigenvalues[1] - 1.0)
+        return max(1.0 - self.interval.low, self.interval.high - 1.0)
 
     @property
     def next_singular_value(self) -> float:
@@ -89,57 +107,154 @@ def verify(
     bound : float or None
         What the distortion is claimed not to exceed, whatever was measured.
     tol : float
-        Accepted difference, relative to the larger of 1 and the distortion; rounding is allowed for on top.
+        Accepted difference, relative to what is compared; rounding is allowed for on top.
     """
     if not any(block.any() for _, block in X.blocks()):
         return Verification.refused("every entry of the data is zero")
     with threads_for(min(X.shape)):
         found = _remeasure(X, indices, weights, claimed)
-    allowed = _tolerance(found, claimed.residual_ratio is not None, tol)
-    difference = _difference(found, claimed)
-    same_counts = (found.rank, found.numerical_rank, found.unseen) == (
-        claimed.rank,
-        claimed.numerical_rank,
-        claimed.unseen,
+        faults = [*_counts(found, claimed), *_eigenvalues(found.interval, claimed, tol)]
+        faults += [*_amounts(found, claimed, tol), *_explained(X, indices, found, claimed)]
+    if bound is not None and not found.distortion <= bound + tol + found.interval.blur(found.interval.high):
+        faults.append(f"the distortion is {found.distortion:.6g}, above the bound {bound:.6g} of its method")
+    if not faults and claimed.proved and not _proved(X, indices, weights, claimed):
+        faults.append("the eigenvalues are said to be proved with rounding included, and are not")
+    (low, high), (lowest, highest) = claimed.eigenvalues, found.interval.outward(0.0)
+    return Verification(
+        agrees=not faults,
+        distortion=found.distortion,
+        eigenvalues=found.eigenvalues,
+        rank=found.rank,
+        numerical_rank=found.numerical_rank,
+        difference=float(np.max([0.0, low - lowest, highest - high])),
+        tolerance=tol * max(1.0, found.interval.high),
+        reason="; ".join(faults),
     )
-    bounded = bound is None or found.distortion <= bound + allowed
-    agrees = bool(same_counts and bounded and difference <= allowed)
-    ranks = found.rank, found.numerical_rank
-    return Verification(agrees, found.distortion, found.eigenvalues, *ranks, difference, allowed)
 
 
-def _tolerance(found: _Found, residual: bool, tol: float) -> float:
-    """Singular vectors of ill-conditioned data are only known to eps * kappa, in any route.
-
-    Those on either side of the cut only as well as their singular values differ.
-    """
-    top, bottom, following = float(found.sigma[0]), float(found.sigma[found.rank - 1]), found.next_singular_value
-    rounding = _EPS * top / bottom
-    if following > 0.0:
-        rounding += _EPS * top / max(bottom - following, _EQUAL * top)
-    if residual and following > 0.0:
-        rounding += _EPS * top / following
-    return tol * max(1.0, found.distortion) + min(100.0 * rounding, _COARSE) * max(1.0, found.eigenvalues[1])
+def _counts(found: _Found, claimed: Measurement) -> Iterator[str]:
+    for name in ("rank", "unseen"):
+        ours, theirs = getattr(found, name), getattr(claimed, name)
+        if ours != theirs:
+            yield f"{name} is {ours}, not {theirs}"
+    ours, theirs = found.numerical_rank, claimed.numerical_rank
+    if not (ours == theirs if claimed.complete else ours >= theirs == claimed.rank + 1):
+        yield f"numerical_rank is {ours}, not {theirs}"
 
 
-def _difference(found: _Found, claimed: Measurement) -> float:
-    """Largest difference between what is found and what is claimed; NaN if any of it is."""
+def _eigenvalues(found: Interval, claimed: Measurement, tol: float) -> Iterator[str]:
+    """The claimed interval contains the one found with half its blur, and is not wider than with twice of it."""
+    low, high = claimed.eigenvalues
+    inner, outer = found.outward(0.5), found.outward(2.0)
+    slack, wider = 1.0 + tol, _WIDER_BY_PROOF if claimed.proved else tol
+    if not (np.isfinite(found.low) and np.isfinite(found.high)):
+        yield "which of equal singular values are meant is not said, or is no choice among them"
+        return
+    # Just at the edge of what can be resolved one route may see a number where the other does not dare to.
+    daring = found.blur(found.low) > 0.5 * RESOLVED * found.low
+    if not low <= inner[0] * slack:
+        yield f"the smallest eigenvalue is {found.low:.6g} at most, not {low:.6g}"
+    elif not (low >= outer[0] * (1.0 - wider) or (low == 0.0 and daring)):
+        yield f"the smallest eigenvalue is {found.low:.6g}, not {low:.6g}"
+    if not high * slack >= inner[1]:
+        yield f"the largest eigenvalue is {found.high:.6g} at least, not {high:.6g}"
+    elif not high <= outer[1] * (1.0 + wider):
+        yield f"the largest eigenvalue is {found.high:.6g}, not {high:.6g}"
+
+
+def _amounts(found: _Found, claimed: Measurement, tol: float) -> Iterator[str]:
+    """Singular values and shares, each beside itself."""
     top, bottom = float(found.sigma[0]), float(found.sigma[found.rank - 1])
-    pairs = [
-        *zip(found.eigenvalues, claimed.eigenvalues, strict=True),
-        (found.energy_kept, claimed.energy_kept),
-        (found.residual, claimed.residual_ratio or 0.0),
-        (1.0, claimed.singular_values[0] / top),
-        (bottom / top, claimed.singular_values[1] / top),
-        (found.next_singular_value / top, claimed.next_singular_value / top),
-        (_relative(found.resolution, claimed.resolution), 0.0),
+    names = ("the largest singular value", "the smallest singular value", "the next singular value")
+    ours = (top, bottom, found.next_singular_value)
+    theirs = (*claimed.singular_values, claimed.next_singular_value)
+    for name, a, b in zip(names, ours, theirs, strict=True):
+        # Through a Gram matrix, as it may have been computed, a small one loses digits with the square of its size.
+        squared = min(2e-7, 4.0 * EPS * (top / a) ** 2) if a > 0.0 else 0.0
+        if not abs(a - b) <= (tol + squared) * a + 20.0 * EPS * top:
+            yield f"{name} is {a:.6g}, not {b:.6g}"
+    if not abs(found.resolution - claimed.resolution) <= 1e-4 * found.resolution:
+        yield f"the resolution is {found.resolution:.6g}, not {claimed.resolution:.6g}"
+    inside, outside = found.energy_kept, 1.0 - found.energy_kept
+    if not abs(inside - claimed.energy_kept) <= 1e-12 + 1e-5 * min(inside, outside):
+        yield f"the share inside is {inside:.6g}, not {claimed.energy_kept:.6g}"
+    residual = claimed.residual_ratio
+    # What is left outside is known as well as the singular vectors on either side of the cut are told apart.
+    apart = max(bottom - found.next_singular_value, _EQUAL * top)
+    allowed = _SHARE + 100.0 * EPS * top * (1.0 / apart + (1.0 / ours[2] if ours[2] > 0.0 else 0.0))
+    if residual is not None and not abs(residual - found.residual) <= min(allowed, RESOLVED) * max(found.residual, EPS):
+        yield f"the residual is {found.residual:.6g} of what it was, not {residual:.6g}"
+
+
+def _explained(X: Rows, indices: Index, found: _Found, claimed: Measurement) -> Iterator[str]:
+    """Shares of the squared norm that the kept columns span, and that as many dimensions could."""
+    if claimed.explained is not None:
+        share = _span_share(X, indices)
+        if not abs(share - claimed.explained) <= 1e-12 + 1e-5 * min(share, 1.0 - share):
+            yield f"the kept columns explain {share:.6g} of the squared norm, not {claimed.explained:.6g}"
+    if claimed.explainable is not None:
+        squares = (found.sigma / found.sigma[0]) ** 2
+        best = float(squares[: len(indices)].sum() / squares.sum())
+        if not abs(best - claimed.explainable) <= 1e-12 + 1e-5 * min(best, 1.0 - best):
+            yield f"as many dimensions can explain {best:.6g} of the squared norm, not {claimed.explainable:.6g}"
+
+
+def _span_share(X: Rows, indices: Index) -> float:
+    """Share of the squared norm of X in the span of some columns, through their singular vectors."""
+    kept = X.T.take(indices).T
+    U, s, _ = np.linalg.svd(kept, full_matrices=False)
+    U = U[:, s > max(kept.shape) * EPS * float(s.max(initial=0.0))]
+    whole = inside = 0.0
+    for _, block in X.T.blocks():
+        whole += float(np.sum(block**2))
+        inside += float(np.sum((block @ U) ** 2))
+    return inside / whole
+
+
+def _proved(X: Rows, indices: Index, weights: Array, claimed: Measurement) -> bool:
+    low, high = claimed.eigenvalues
+    whole = claimed.rank == claimed.numerical_rank == X.shape[0]
+    return whole and low > 0.0 and X.shape[0] <= LARGEST and GramPair.of(X, indices, weights).proves(low, high)
+
+
+def verify_regularised(X: Rows, indices: Index, weights: Array, claimed: Regularised, tol: float) -> list[str]:
+    """What of a claim about one ridge penalty does not hold, by plain linear algebra on the penalised matrices."""
+    alpha = claimed.alpha
+    if not 0.0 < alpha < np.inf:
+        return ["a ridge penalty must be positive"]
+    T = X.T.take(np.arange(X.shape[1])).T
+    if X.shape[0] > X.shape[1]:
+        T = np.asarray(np.linalg.qr(T, mode="r"))  # K is zero on what this leaves out, and nothing changes there
+    kept = T[:, indices] * weights
+    eye = alpha * np.eye(len(T))
+    K, part = T @ T.T, kept @ kept.T
+    ratios = sl.eigh(part + eye, K + eye, eigvals_only=True)
+    bias = float(np.linalg.norm(np.linalg.solve(part + eye, K + eye), 2)) ** 2
+    before, after = (np.maximum(np.linalg.eigvalsh(A), 0.0) for A in (K, part))
+    variance = float(np.sum((after / (after + alpha)) ** 2) / np.sum((before / (before + alpha)) ** 2))
+    complement = X.shape[0] > len(T)
+    low, high = float(ratios[0]), float(ratios[-1])
+    slack = 1.0 + max(tol, 1e-6) + 100.0 * EPS * (1.0 + float(before[-1]) / alpha)
+    found = {
+        "lo": (min(low, 1.0) if complement else low, -1),
+        "hi": (max(high, 1.0) if complement else high, 1),
+        "bias_factor": (max(bias, 1.0) if complement else bias, 1),
+        "variance_factor": (variance, 1),
+        "effective_dimension": (float(np.sum(before / (before + alpha))), 0),
+        "effective_dimension_kept": (float(np.sum(after / (after + alpha))), 0),
+    }
+    return [
+        f"{name} of the penalised data is {value:.6g}, not {getattr(claimed, name):.6g}"
+        for name, (value, side) in found.items()
+        if not _agrees(value, getattr(claimed, name), side, min(slack, 1.0 + RESOLVED))
     ]
-    return float(np.max([abs(a - b) for a, b in pairs]))
 
 
-def _relative(a: float, b: float) -> float:
-    """How far two numbers that may be tiny are apart, beside the larger of them."""
-    return 0.0 if a == b else abs(a - b) / max(abs(a), abs(b))
+def _agrees(found: float, stated: float, side: int, slack: float) -> bool:
+    """Whether a number is what is found, or on the safe side (1: larger, -1: smaller) of it by little."""
+    room = 1.01 if side else slack
+    low, high = (found / (slack if side >= 0 else room)), (found * (slack if side <= 0 else room))
+    return low <= stated <= high
 
 
 def _remeasure(X: Rows, indices: Index, weights: Array, claimed: Measurement) -> _Found:
@@ -151,8 +266,8 @@ def _remeasure(X: Rows, indices: Index, weights: Array, claimed: Measurement) ->
     for _, block in A.blocks():
         triangle = np.asarray(np.linalg.qr(np.vstack([triangle, block]), mode="r"))
     _, sigma, Wt = np.linalg.svd(triangle, full_matrices=False)
-    floor = max(n, d) * _EPS * float(sigma[0])  # numpy's rule for the rank of a matrix
-    numerical_rank = int(np.sum(sigma > floor))
+    floor = max(n, d) * EPS * float(sigma[0])  # numpy's rule for the rank of a matrix
+    numerical_rank = _rank(sigma, floor, claimed)
     ell = max(1, min(claimed.rank, numerical_rank))
     # Rows of V diag(sigma) for the chosen features, times their weights.
     rows = (A.take(indices, Wt.T) if wide else Wt.T[indices] * sigma) * weights[:, None]
@@ -165,9 +280,16 @@ def _remeasure(X: Rows, indices: Index, weights: Array, claimed: Measurement) ->
     residual = 0.0
     if claimed.residual_ratio is not None and relative2[ell:].any():
         residual = outside2 / float(relative2[ell:].sum())
-    hidden = floor if numerical_rank < min(n, d) else 0.0
+    hidden = floor if numerical_rank < min(n, d) or not claimed.complete else 0.0
+    weights2 = weights**2
     return _Found(
-        eigenvalues=eigenvalues,
+        interval=Interval(
+            *eigenvalues,
+            condition=float(sigma[0] / sigma[ell - 1]),
+            size=ell,
+            weights2=(float(weights2.min(initial=np.inf)), float(weights2.max(initial=0.0))),
+            complete=_complete(X, indices),
+        ),
         residual=residual,
         rank=ell,
         numerical_rank=numerical_rank,
@@ -176,6 +298,21 @@ def _remeasure(X: Rows, indices: Index, weights: Array, claimed: Measurement) ->
         resolution=hidden,
         unseen=_count_shorter(X, hidden) if hidden else 0,
     )
+
+
+def _rank(sigma: Array, floor: float, claimed: Measurement) -> int:
+    """How many singular values are above the floor; next to it, where routes differ, as many as are claimed."""
+    at_least, at_most = int(np.sum(sigma > 2.0 * floor)), int(np.sum(sigma > 0.5 * floor))
+    if at_least <= claimed.numerical_rank <= at_most:
+        return claimed.numerical_rank
+    return int(np.sum(sigma > floor))
+
+
+def _complete(X: Rows, indices: Index) -> bool:
+    """Whether all columns that are left out are zero."""
+    left_out = np.ones(X.shape[1], dtype=bool)
+    left_out[indices] = False
+    return not any(block[left_out[rows]].any() for rows, block in X.T.blocks())
 
 
 def _chosen_first(Wt: Array, sigma: Array, ell: int, choice: Array | None) -> Array | None:

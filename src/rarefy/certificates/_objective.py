@@ -1,0 +1,112 @@
+"""What is kept of a machine's objective, proved by two points that anyone can put in."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+from rarefy.core.certificates.witness import Witnesses, lower_bound, upper_bound
+from rarefy.core.linalg.rows import Array, DenseRows, Index, Rows
+from rarefy.core.losses.margins import LossName, MarginLoss
+from rarefy.core.svm.linear_machine import linear_machine
+from rarefy.exceptions import ParameterError
+
+_SHAVED = 1e-9
+"""Both bounds are stated this much on the safe side, so that another machine's rounding still agrees."""
+
+
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """Bounds on the objective with all columns and in the kept ones, and the points that prove them.
+
+    The objective is 1/2 ||w||^2 + C times the sum of losses, with a free intercept; of several classes the sum over
+    one-against-rest machines. Weights of the kept columns above 1 count as 1.
+
+    Attributes
+    ----------
+    loss : {"hinge", "squared_hinge", "logistic", "squared"}
+        The loss.
+    C : float
+        What multiplies the losses; 1 / (2 alpha) in ridge's terms.
+    lower : float
+        With all columns no machine is below this.
+    upper : float
+        In the kept columns there is a machine no higher than this.
+    dual : ndarray of shape (n_samples, n_machines)
+        Dual variables that prove `lower`.
+    coef : ndarray of shape (n_kept, n_machines)
+        Coefficients, in the order of `indices`, that with `intercept` prove `upper`.
+    intercept : ndarray of shape (n_machines,)
+        The intercepts.
+    """
+
+    loss: LossName
+    C: float
+    lower: float
+    upper: float
+    dual: Array
+    coef: Array
+    intercept: Array
+
+    @property
+    def ratio(self) -> float | None:
+        """Share of the objective that is kept at least; None where nothing is proved."""
+        return min(1.0, self.lower / self.upper) if self.lower > 0.0 and 0.0 < self.upper < np.inf else None
+
+    def faults(self, X: Rows, indices: Index, weights: Array, y: Any) -> list[str]:
+        """What of this does not follow from the data."""
+        Y = targets(y, self.loss)
+        shapes = {
+            "dual": (self.dual.shape, Y.shape),
+            "coef": (self.coef.shape, (len(indices), Y.shape[1])),
+            "intercept": (self.intercept.shape, (Y.shape[1],)),
+        }
+        wrong = [f"{name} of the objective has shape {a}, not {b}" for name, (a, b) in shapes.items() if a != b]
+        if wrong:
+            return wrong
+        lower = lower_bound(X, Y, self.C, self.loss, self.dual)
+        witnesses = Witnesses(self.dual, self.coef, self.intercept)
+        upper = upper_bound(X, indices, weights, Y, self.C, self.loss, witnesses)
+        found = []
+        if not self.lower <= lower:
+            found.append(f"the dual point proves {lower:.9g}, not {self.lower:.9g}")
+        if not self.upper >= upper:
+            found.append(f"the primal point has the objective {upper:.9g}, not {self.upper:.9g}")
+        return found
+
+
+def make_objective(X: Rows, indices: Index, weights: Array, y: Any, loss: LossName, C: float) -> Objective:
+    """Train with all columns and with the kept ones, and state what the two machines prove."""
+    Y, rule, costs = targets(y, loss), MarginLoss(loss), np.full(X.shape[0], C)
+    kept = DenseRows((X.T.take(indices) * np.minimum(weights, 1.0)[:, None]).T)
+    whole = [linear_machine(X, column, costs, rule) for column in Y.T]
+    part = [linear_machine(kept, column, costs, rule) for column in Y.T]
+    dual = np.column_stack([machine.beta for machine in whole])
+    coef, intercept = np.column_stack([machine.coef for machine in part]), np.array([m.intercept for m in part])
+    upper = upper_bound(X, indices, weights, Y, C, loss, Witnesses(dual, coef, intercept))
+    lower = lower_bound(X, Y, C, loss, dual)
+    return Objective(loss, C, lower - _SHAVED * abs(lower), upper * (1.0 + _SHAVED), dual, coef, intercept)
+
+
+def targets(y: Any, loss: LossName) -> Array:
+    """One column a machine: -1 and 1 for classes (each against the rest if more than two), or numbers to be fitted."""
+    y = np.asarray(y)
+    if loss == "squared" and y.dtype.kind in "fiu":
+        Y = check_array(y, ensure_2d=False, dtype=np.float64)
+        return Y.reshape(-1, 1) if Y.ndim == 1 else Y
+    y = column_or_1d(y)
+    check_classification_targets(y)
+    classes = np.unique(y)
+    if len(classes) < 2:
+        raise ParameterError("An objective needs at least two classes; y has one.")
+    chosen = classes[1:] if len(classes) == 2 else classes
+    return np.where(y[:, None] == chosen, 1.0, -1.0)
+
+
+def checked_labels(y: Any, n_samples: int) -> Any:
+    """Labels or responses, one for each sample."""
+    y = np.asarray(y)
+    check_consistent_length(y, np.empty(n_samples))
+    return y

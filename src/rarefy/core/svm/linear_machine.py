@@ -1,0 +1,195 @@
+r"""Linear machines with a free intercept, solved until a pair of points proves how close they are to the optimum.
+
+X    : (n, d) Rows; y : (n,) labels or responses; c : (n,) costs of the rows
+F    : (n, p) X itself, or for d > n the Cholesky factor of X X^T: the same problem in n dimensions
+
+    min over w, b of  P(w, b) = 1/2 ||w||^2 + sum_i c_i l(y_i, x_i^T w + b)
+    max over beta of  D(beta) = sum_i gain_i(beta_i) - 1/2 ||X^T beta||^2,   sum_i beta_i = 0
+
+Newton's method in the primal [Chapelle2007]. With the smaller of p and the number of curved rows as its size, a step is
+one linear system; the step's length minimises along the line, so that on piecewise quadratic losses finitely many
+steps are enough. Every point has its partner beta = -c l'. The hinge is approached through rounder hinges
+(`rarefy.core.losses.margins`), each started from the last. Above `_DIRECT` dimensions the systems are solved by
+conjugate gradients, with products X v only.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.linalg as sl
+import scipy.sparse.linalg as spla
+
+from rarefy.core.linalg.cholesky import lifted_cholesky
+from rarefy.core.linalg.rows import Array, DenseRows, Rows
+from rarefy.core.linalg.threads import threads_for
+from rarefy.core.losses.margins import MarginLoss, best_intercept
+
+_DIRECT = 3000
+"""Linear systems up to this size are factorised."""
+_ROUNDINGS = (0.5, 0.1, 0.02, 4e-3, 8e-4, 1.6e-4, 3.2e-5, 6.4e-6)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A primal and a dual point; the optimum lies between `dual` and `primal`, up to rounding."""
+
+    coef: Array
+    intercept: float
+    beta: Array
+    primal: float
+    dual: float
+
+    @property
+    def gap(self) -> float:
+        """How much of the primal value is not accounted for."""
+        return (self.primal - self.dual) / self.primal if self.primal > 0.0 else 0.0
+
+
+@dataclass(frozen=True)
+class _Problem:
+    F: Rows
+    y: Array
+    c: Array
+    loss: MarginLoss
+
+    def primal(self, v: Array, scores: Array, b: float) -> float:
+        return 0.5 * float(v @ v) + float(self.c @ self.loss.values(self.y, scores + b))
+
+    def dual(self, beta: Array) -> float:
+        g = self.F.T @ beta
+        return float(self.loss.gains(self.y, beta, self.c).sum()) - 0.5 * float(g @ g)
+
+
+def linear_machine(
+    X: Rows,
+    y: Array,
+    costs: Array,
+    loss: MarginLoss,
+    *,
+    start: tuple[Array, float] | None = None,
+    tol: float = 1e-5,
+    max_iter: int = 60,
+) -> Machine:
+    """Train to a relative gap between primal and dual value.
+
+    Parameters
+    ----------
+    X : Rows of shape (n, d)
+        The samples.
+    y : (n,) array
+        Labels -1 and 1; any numbers for the squared loss.
+    costs : (n,) array
+        Costs of the rows, > 0.
+    loss : MarginLoss
+        The loss.
+    start : (beta, b) or None
+        Dual variables and intercept of a similar problem, to start from.
+    tol : float
+        Accepted gap, as a share of the primal value.
+    max_iter : int
+        Newton steps (for the hinge: for each rounding of its corner).
+    """
+    F = X if X.shape[1] <= X.shape[0] else _square(X)
+    beta, b = (np.zeros(len(y)), best_intercept(loss, y, np.zeros(len(y)), costs)) if start is None else start
+    v = F.T @ beta
+    problem = _Problem(F, y, costs, loss)
+    best: Machine | None = None
+    with threads_for(F.shape[1]):
+        for rounding in _ROUNDINGS if loss.name == "hinge" else (0.0,):
+            smooth = replace(problem, loss=replace(loss, rounding=rounding))
+            v, b, beta = _newton(smooth, v, b, tol, max_iter)
+            found = _pair(problem, v, beta)
+            if best is None or found.gap < best.gap:
+                best = found
+            if best.gap <= tol:
+                break
+    assert best is not None
+    return best if F is X else replace(best, coef=X.T @ best.beta)
+
+
+def _square(X: Rows) -> Rows:
+    """The Cholesky factor of the Gram matrix of the rows: rows with the same products, in n dimensions."""
+    K = X.T.gram()
+    with threads_for(len(K)):
+        factor, lower = lifted_cholesky(K, "a Gram matrix")
+    return DenseRows(np.tril(factor) if lower else np.ascontiguousarray(np.triu(factor).T))
+
+
+def _pair(p: _Problem, v: Array, beta: Array) -> Machine:
+    """The better of two primal points, v itself and the one that belongs to beta, beside the dual point."""
+    beta = p.loss.balanced(p.y, beta, p.c)
+    points = []
+    for w in (v, p.F.T @ beta):
+        scores = p.F @ w
+        b = best_intercept(p.loss, p.y, scores, p.c)
+        points.append((p.primal(w, scores, b), b, w))
+    value, b, w = min(points, key=lambda point: point[0])
+    return Machine(w, b, beta, value, p.dual(beta))
+
+
+def _newton(p: _Problem, v: Array, b: float, tol: float, max_iter: int) -> tuple[Array, float, Array]:
+    """Minimise a smooth problem; the coefficients, the intercept and the dual variables that belong to them."""
+    scores = p.F @ v
+    for _ in range(max_iter):
+        first, second = p.loss.derivatives(p.y, scores + b)
+        slope, bend = p.c * first, p.c * second
+        gradient, shift = v + p.F.T @ slope, float(slope.sum())
+        dv, db = _step(p.F, bend, gradient, shift)
+        # Half the squared Newton decrement is what the model promises to gain.
+        promised = -0.5 * (float(gradient @ dv) + shift * db)
+        if not promised > 1e-5 * tol * max(p.primal(v, scores, b), 1e-300):
+            break
+        moved = p.F @ dv
+        s = _length(p, v, dv, scores + b, moved + db)
+        v, b, scores = v + s * dv, b + s * db, scores + s * moved
+    return v, b, -p.c * p.loss.derivatives(p.y, scores + b)[0]
+
+
+def _step(F: Rows, bend: Array, gradient: Array, shift: float) -> tuple[Array, float]:
+    """Newton step (dv, db): (I + F' D F) dv + F' D 1 db = -gradient, 1' D F dv + 1' D 1 db = -shift."""
+    curved = np.flatnonzero(bend > 0.0)
+    if not len(curved):  # the intercept is on a slope without curvature: only v can be solved for
+        return -gradient, -shift
+    Fc, D = F if len(curved) == F.shape[0] else F.subset(curved), bend[curved]
+    solve = _solver(Fc, D)
+    pull = Fc.T @ D
+    u, z = solve(gradient), solve(pull)
+    # Eliminating dv leaves a number for db; it is positive but for rounding.
+    rest = float(D.sum()) - float(pull @ z)
+    db = (float(pull @ u) - shift) / max(rest, 1e-12 * float(D.sum()))
+    return -u - z * db, db
+
+
+def _solver(F: Rows, D: Array):  # type: ignore[no-untyped-def]  # a function of one vector
+    """Solve with I + F' diag(D) F, in the smaller of its two forms."""
+    n, p = F.shape
+    if min(n, p) > _DIRECT:
+        operator = spla.LinearOperator((p, p), matvec=lambda x: x + F.T @ (D * (F @ x)), dtype=np.float64)
+        return lambda right: spla.cg(operator, right, rtol=1e-4, maxiter=200)[0]
+    if n < p:
+        small = F.T.gram()
+        small.flat[:: n + 1] += 1.0 / D
+        factor = lifted_cholesky(small, "a Newton system")
+        return lambda right: right - F.T @ sl.cho_solve(factor, F @ right, check_finite=False)
+    H = F.gram(D)
+    H.flat[:: p + 1] += 1.0
+    factor = lifted_cholesky(H, "a Newton system")
+    return lambda right: sl.cho_solve(factor, right, check_finite=False)
+
+
+def _length(p: _Problem, v: Array, dv: Array, f: Array, df: Array) -> float:
+    """The length that minimises along the step, at most 1 unless nothing bends before that."""
+    linear, square = float(v @ dv), float(dv @ dv)
+
+    def slope(s: float) -> float:
+        return linear + s * square + float((p.c * p.loss.derivatives(p.y, f + s * df)[0]) @ df)
+
+    low, high = 0.0, 1.0
+    while slope(high) < 0.0 and high < 1e6:
+        low, high = high, 2.0 * high
+        if low == 1.0 and slope(1.0) > -0.1 * abs(slope(0.0)):
+            return 1.0  # a full Newton step is as good as the minimum
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if slope(middle) < 0.0 else (low, middle)
+    return 0.5 * (low + high)
