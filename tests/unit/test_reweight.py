@@ -95,6 +95,23 @@ def test_the_result_is_no_worse_than_any_start_and_no_weights_beat_the_bound(see
         assert found.ratio <= found.bound * 1.01
 
 
+def test_the_best_weights_known_stay_if_the_iteration_ends_early():
+    V = gaussian(12, 12, 5)
+    best = optimal_weights(V, tol=1e-6)
+    for max_iter in (0, 1, 2):
+        again = optimal_weights(V, [np.ones(12), best.t], max_iter=max_iter)
+        assert again.ratio <= best.ratio * (1 + 1e-12)
+    tight = np.linalg.qr(V)[0]  # equal weights are the best there are
+    for starts in ([], [np.arange(1.0, 13)]):
+        found = optimal_weights(tight, starts, max_iter=0)
+        assert found.ratio == pytest.approx(1.0)
+        np.testing.assert_allclose(found.t, 1.0)
+
+
+def test_weights_that_are_not_small_are_kept_even_if_they_are_not_needed():
+    assert np.all(optimal_weights(np.arange(1.0, 6.0)[:, None]).t > 0.0)
+
+
 @given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.integers(1, 15))
 @settings(max_examples=60)
 def test_any_pair_of_semidefinite_matrices_gives_a_bound(seed, ell, r):
@@ -210,6 +227,8 @@ def test_a_wide_spectrum_is_measured_rightly_and_never_bounded_falsely(small):
     found = optimal_weights(V)
     assert found.ratio == pytest.approx(small**-2.0, rel=1e-2)
     assert found.bound <= small**-2.0 * (1 + 1e-6)
+    sigma = np.linalg.svd(np.sqrt(found.t)[:, None] * V, compute_uv=False)
+    assert found.ratio == pytest.approx((sigma[0] / sigma[1]) ** 2, rel=1e-4)  # sigma is good to eps sigma_max
     if small >= 1e-5:
         assert found.ratio <= 1.01 * found.bound
 
@@ -327,8 +346,8 @@ def test_steps_are_shortened_to_the_boundary():
     assert rank_one_sdp._shortened(-A, D, 1.0) == 0.0
 
 
-@pytest.mark.parametrize(("tol", "most"), [(1e-2, 12), (1e-6, 20), (0.0, 40)])
-def test_few_iterations_are_needed_and_rounding_ends_them(monkeypatch, tol, most):
+@pytest.mark.parametrize(("tol", "most"), [(1e-2, 12), (1e-6, 20)])
+def test_few_iterations_are_needed(monkeypatch, tol, most):
     steps = []
     original = rank_one_sdp._Iterate.factor
     U = np.linalg.qr(gaussian(11, 80, 40))[0]
@@ -336,4 +355,36 @@ def test_few_iterations_are_needed_and_rounding_ends_them(monkeypatch, tol, most
     monkeypatch.setattr(rank_one_sdp._Iterate, "factor", lambda self: (steps.append(1), original(self))[1])
     t, dual = maximise_lowest(U, np.ones(80), tol, 100)
     assert len(steps) <= most
-    assert plain_ratio(U, t) <= (1 + max(tol, 1e-10)) * reweight._bound(U, dual)[0]
+    assert plain_ratio(U, t) <= (1 + tol) * reweight._bound(U, dual)[0]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_more_iterations_than_rounding_allows_do_no_harm(seed):
+    U = gaussian(seed, 15, 5) * np.logspace(0, -seed, 5)
+    U /= np.linalg.norm(U, axis=1, keepdims=True)
+    t, dual = maximise_lowest(U, np.ones(15), 0.0, 100)
+    assert plain_ratio(U, t) <= (1 + 1e-7) * reweight._bound(U, dual)[0]
+
+
+def test_a_point_outside_is_no_iterate():
+    U, t = np.eye(2), np.array([0.5, 0.4])
+    inside = rank_one_sdp._Iterate(U, t, 0.1, np.eye(2) / 2, np.eye(2))
+    assert inside.relative_gap == pytest.approx(19.0)
+    three = np.vstack([U, [[0.6, 0.8]]])
+    for wrong in (
+        (U, t, 0.5, np.eye(2) / 2, np.eye(2)),  # a above an eigenvalue of M
+        (U, 3 * t, 0.1, np.eye(2) / 2, np.eye(2)),  # M above I
+        (three, np.append(t, -0.01), 0.1, np.eye(2) / 2, np.eye(2)),  # a weight below 0
+        (U, t, 0.1, np.eye(2) / 2, np.eye(2) / 3),  # u^T P u above u^T Q u
+        (U, t, np.nan, np.eye(2) / 2, np.eye(2)),
+        (U, t, 0.1, np.nan * np.eye(2), np.eye(2)),
+    ):
+        with pytest.raises(np.linalg.LinAlgError):
+            rank_one_sdp._Iterate(*wrong)
+
+
+@pytest.mark.parametrize("smallest", [1.0, 1e-2, 1e-4, 1e-6, 1e-9])
+def test_ratios_are_measured_without_squaring_where_that_would_lose_digits(smallest):
+    left, right = (np.linalg.qr(gaussian(seed, n, 6))[0] for seed, n in ((13, 20), (14, 6)))
+    V = left @ (np.linspace(1.0, smallest, 6)[:, None] * right)
+    assert reweight._ratio(V, np.ones(20)) == pytest.approx(smallest**-2.0, rel=1e-15 / smallest * 100 + 1e-13)

@@ -34,8 +34,6 @@ from rarefy.core.linalg.rows import Array
 _EPS = float(np.finfo(np.float64).eps)
 _TO_BOUNDARY = 0.95
 """Share of the way to the boundary that a step goes."""
-_PATIENCE = 6
-"""Iterations in a row that lower the gap by less than a tenth before rounding is taken to be the reason."""
 _SHORTER = (1.0, 0.8, 0.5, 0.1)
 """Shares of the step that are tried in turn, should rounding leave the point it leads to outside."""
 
@@ -126,7 +124,8 @@ class _Iterate:
         self.lower, self.upper = _Block(U, M - a * eye, P), _Block(U, eye - M, Q)
         self.blocks = self.lower, self.upper
         self.z = self.upper.x_forms - self.lower.x_forms
-        if not (np.all(self.z > 0.0) and np.all(t > 0.0)):
+        # Cholesky's method may let NaN pass: the forms of S^-1 and S'^-1 show it.
+        if not all(np.all(x > 0.0) for x in (t, self.z, self.lower.s_forms, self.upper.s_forms)):
             raise np.linalg.LinAlgError("not strictly feasible")
 
     def gap(self, d: _Direction | None = None, primal: float = 0.0, dual: float = 0.0) -> float:
@@ -224,25 +223,21 @@ def maximise_lowest(U: Array, start: Array, tol: float, max_iter: int) -> tuple[
     dual : DualFactors or None
         Factors of P and Q; None if the spectrum of M is too wide for double precision, and t is the start.
     """
-    size, stalled = 2 * U.shape[1] + len(U), 0
+    size = 2 * U.shape[1] + len(U)
     with np.errstate(all="ignore"):  # what is not finite is not strictly feasible either, and ends the loop
         try:
-            best = x = _first_iterate(U, start)
+            x = _first_iterate(U, start)
         except np.linalg.LinAlgError:
             return start, None
         for _ in range(max_iter):
-            if best.relative_gap <= tol:
+            if x.relative_gap <= tol:
                 break
             try:
                 x.factor()
                 d = x.direction(0.0)
                 centring = float(np.clip((x.gap(d, *x.room(d)) / x.gap()) ** 2, 1e-3, 1.0))
                 d = x.direction(centring * x.gap() / size, d)
-                x, before = x.moved(d, *x.room(d)), x.gap()
+                x = x.moved(d, *x.room(d))
             except np.linalg.LinAlgError:
                 break
-            best = x if x.relative_gap < best.relative_gap else best
-            stalled = stalled + 1 if x.gap() > 0.9 * before else 0
-            if stalled == _PATIENCE:
-                break
-    return best.t, DualFactors(best.lower.F, best.upper.F)
+    return x.t, DualFactors(x.lower.F, x.upper.F)
