@@ -14,6 +14,9 @@ from rarefy.certificates._ridge import certified_signs, prediction_difference_bo
 from rarefy.core.certificates.pencil import kernel_interval, kernel_pencil, row_pencil
 from rarefy.core.certificates.regularised import (
     Regularised,
+    _falling_variance,
+    _Kept,
+    _variance,
     alpha_from,
     curve,
     objective_bounds,
@@ -118,7 +121,7 @@ def test_what_is_stated_holds_in_exact_arithmetic(kind):
         X, w, K, K_kept = integer_problem(rng, kind)
         if not X.any():
             continue
-        alpha = float(np.trace(K) * 10 ** rng.uniform(-14, 2))
+        alpha = float(np.trace(K) * 10 ** rng.uniform(-14, 6))
         A, B = exact(K), exact(K_kept)
         A_alpha, B_alpha = shifted(A, alpha), shifted(B, alpha)
         rows = pencil_curve(row_pencil(as_rows(X), chosen(w)), [alpha])[0]
@@ -205,7 +208,8 @@ def test_extreme_penalties_give_numbers(alpha):
 def test_degenerate_matrices():
     zero, one = np.zeros((3, 3)), np.ones((3, 3))
     nothing = regularised(zero, zero, 1.0)
-    assert (nothing.bias_factor, nothing.variance_factor, nothing.effective_dimension) == (1, 1, 0)
+    stated = nothing.bias_factor, nothing.variance_factor, nothing.effective_dimension
+    assert stated == pytest.approx((1, 1, 0))
     assert regularised(one, zero, 3.0).lo == pytest.approx(0.5)  # 3 / (3 + 3)
     assert regularised(one, zero, 3.0).bias_factor == pytest.approx(4)
     assert regularised(zero, one, 3.0).variance_factor == np.inf
@@ -303,6 +307,24 @@ def test_the_risk_stays_below_the_factor_from_the_proved_penalty_on(weighted):
         if np.isfinite(found.on_grid):
             assert max(plain(K, K_kept, found.on_grid)[2:]) <= 1.1 * (1 + 1e-9)
     assert finite == 10 or weighted
+
+
+def test_the_bound_on_the_variance_falls_with_the_penalty():
+    rng = np.random.default_rng(0)
+    finite = 0
+    for trial in range(40):
+        mu, g = 10 ** rng.uniform(-3, 2, (2, 4))
+        pencil = kernel_pencil(np.diag(mu), np.diag(g if trial % 2 else np.sort(mu) * rng.uniform(0.5, 1.04)))
+        kept = _Kept(pencil)
+        alphas = np.logspace(-4, 5, 19)
+        bounds = [_falling_variance(pencil, kept, 1.1, alpha / pencil.scale) for alpha in alphas]
+        if np.isinf(bounds).all():
+            continue
+        finite += 1
+        assert np.all(np.diff(bounds) <= 1e-12)
+        for alpha, bound in zip(alphas, bounds, strict=True):
+            assert _variance(pencil, kept, alpha / pencil.scale) <= bound * (1 + 1e-9)
+    assert finite > 10
 
 
 def test_no_penalty_is_enough_where_the_variance_grows():
@@ -436,6 +458,16 @@ def test_predictions_stay_within_what_is_stated(shape):
             np.testing.assert_allclose(found.f_kept, f_kept, atol=1e-8 * (1 + np.abs(f_kept).max()))
             assert np.isfinite(found.bound).all()
     assert certified > 30
+
+
+def test_repeated_rows_need_no_penalty():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((4, 9))[[0, 1, 2, 3, 3, 0]]
+    w, y, queries = np.r_[0.0, rng.uniform(0.5, 2, 8)], rng.standard_normal(6), rng.standard_normal((5, 9))
+    f, f_kept = ridge_predictions(X, w, y, queries, 0.0)
+    found = prediction_change(as_rows(X), chosen(w), y, as_rows(queries), 0.0)
+    np.testing.assert_allclose(found.f_kept, f_kept, rtol=1e-9)
+    np.testing.assert_allclose(found.bound, np.abs(f - f_kept), rtol=1e-6)
 
 
 def test_signs_are_certified_on_data_with_a_decaying_spectrum():

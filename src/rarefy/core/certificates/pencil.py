@@ -26,6 +26,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from rarefy.core.certificates.kernel_values import KernelInterval
 from rarefy.core.linalg.rows import Array, Rows, as_rows
 from rarefy.core.linalg.spectrum import EPS, Spectrum, decompose
 from rarefy.core.linalg.threads import threads_for
@@ -56,45 +57,6 @@ class Pencil:
     def leading(self, k: int) -> "Pencil":
         """The k directions with the largest eigenvalues of K; the others are taken for zero."""
         return replace(self, mu=self.mu[-k:], G=self.G[-k:, -k:], U=self.U[:, -k:])
-
-
-@dataclass(frozen=True)
-class KernelInterval:
-    """lo K <= K~ <= hi K, each end stated outward."""
-
-    lo: float
-    hi: float
-    rank: int
-    """Directions in which K counts as positive."""
-    lost: int
-    """How many of them K~ loses, that is, in how many its form is zero within rounding."""
-    added: int = 0
-    """Directions in which K~ is positive and K is not; `hi` is infinite if there is one."""
-
-    @property
-    def condition(self) -> float:
-        """hi / lo: how much radius^2 / margin^2 can grow; infinite if a direction is lost."""
-        return self.hi / self.lo if self.lo > 0.0 else np.inf
-
-    @property
-    def margin_floor(self) -> float:
-        """The hard margin squared keeps at least this share."""
-        return self.lo
-
-    @property
-    def radius_ratio(self) -> float:
-        """The squared radius of the smallest enclosing ball grows at most by this factor."""
-        return self.hi
-
-    @property
-    def soft_margin_ratio(self) -> float:
-        """The optimum of the soft-margin objective grows at most by this factor."""
-        return 1.0 / min(1.0, self.lo) if self.lo > 0.0 else np.inf
-
-    @property
-    def soft_margin_drop(self) -> float:
-        """The optimum of the soft-margin objective falls at most by this factor."""
-        return max(1.0, self.hi)
 
 
 def rounding(n: int) -> float:

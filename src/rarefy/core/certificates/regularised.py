@@ -28,54 +28,28 @@ effective dimensions tr K (K + alpha)^-1 are stated as computed.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg as sl
 
-from rarefy.core.certificates.pencil import KernelInterval, Pencil, kernel_interval, kernel_pencil, rounding
+from rarefy.core.certificates.kernel_values import AlphaFrom, KernelInterval, Regularised
+from rarefy.core.certificates.pencil import Pencil, kernel_interval, kernel_pencil, rounding
 from rarefy.core.linalg.rows import Array
 from rarefy.core.linalg.threads import threads_for
 
+__all__ = [
+    "AlphaFrom",
+    "Regularised",
+    "alpha_from",
+    "curve",
+    "extremes",
+    "objective_bounds",
+    "pencil_curve",
+    "regularised",
+    "subspace_share",
+]
+
 # Beyond this multiple of the matrices' size a penalty is as good as infinite: both are the identity to all digits.
 _INFINITE = 2.0**500
-
-
-@dataclass(frozen=True)
-class Regularised:
-    """What is certified at one penalty."""
-
-    alpha: float
-    lo: float
-    hi: float
-    bias_factor: float
-    """Worst ratio of squared biases over all signals."""
-    variance_factor: float
-    effective_dimension: float
-    effective_dimension_kept: float
-    bias_bound: float = np.inf
-    """(1 + h)^2 >= bias_factor: it never grows with alpha."""
-
-    @property
-    def risk_factor(self) -> float:
-        """The fixed-design risk of ridge regression grows at most by this, whatever the signal and the noise."""
-        return max(self.bias_factor, self.variance_factor)
-
-    @property
-    def distortion(self) -> float:
-        """||I - M_alpha||."""
-        return max(1.0 - self.lo, self.hi - 1.0)
-
-
-@dataclass(frozen=True)
-class AlphaFrom:
-    """From which penalty on the risk factor is at most `factor`."""
-
-    factor: float
-    proved: float
-    """For every alpha >= this; infinite if that cannot be shown."""
-    on_grid: float
-    """At every alpha of the grid that is >= this; infinite if the last one fails."""
 
 
 def regularised(K: Array, K_kept: Array, alpha: float) -> Regularised:
@@ -253,7 +227,8 @@ def _bias(pencil: Pencil, C: Array, g: Array, c: float, b: float) -> tuple[float
     with np.errstate(divide="ignore", over="ignore"):
         h = h * (1.0 + e_kept / b) + (e + e_kept) / b
         s = s * (1.0 + e_kept / b) + e / b
-        return float(min(s, 1.0 + h) ** 2), float((1.0 + h) ** 2)
+        h1 = (1.0 + h) * (1.0 + rounding(1))  # adding 1 rounds too, which shows where h is small
+        return float(min(s, h1) ** 2), float(h1**2)
 
 
 def _variance(pencil: Pencil, kept: _Kept, c: float) -> float:
@@ -320,12 +295,12 @@ def _falling_variance(pencil: Pencil, kept: _Kept, factor: float, c: float) -> f
 
 
 def _largest_singular_value(S: Array) -> float:
-    """From the smaller symmetric problem, whose largest eigenvalue is accurate to all digits."""
+    """From S S^T, whose largest eigenvalue is accurate to all digits."""
     n = len(S)
     with threads_for(n):
         size = float(np.abs(S).max(initial=0.0))
         if not np.isfinite(size) or size == 0.0:
             return size
         S = S / size
-        top = sl.eigh(S @ S.T, eigvals_only=True, subset_by_index=[n - 1, n - 1], check_finite=False)[0]
+        top = np.linalg.eigvalsh(S @ S.T)[-1]  # eigh of a subset can fail to converge
     return size * float(np.sqrt(top)) * (1.0 + rounding(n))
