@@ -339,11 +339,21 @@ def test_the_gap_is_the_sum_of_the_complementary_products_and_steps_stay_inside(
 
 
 def test_steps_are_shortened_to_the_boundary():
-    A, D = np.eye(3), np.diag([-4.0, 1.0, 2.0])
-    assert rank_one_sdp._shortened(A, D, 0.2) == 0.2
-    assert 0.95 * (0.25 - 1 / 16) <= rank_one_sdp._shortened(A, D, 1.0) <= 0.25
-    assert 0.0 < rank_one_sdp._shortened(A, 1e6 * D, 1.0) < 2.5e-7
-    assert rank_one_sdp._shortened(-A, D, 1.0) == 0.0
+    eye, D = np.eye(3), np.diag([-4.0, 1.0, 2.0])
+    assert rank_one_sdp._longest(eye, D, 0.2) == 0.2
+    assert rank_one_sdp._longest(eye, D, 1.0) == pytest.approx(0.95 * 0.25)
+    assert rank_one_sdp._longest(eye, 1e6 * D, 1.0) == pytest.approx(0.95 * 0.25e-6)
+    assert rank_one_sdp._longest(0.5 * eye, D, 1.0) == pytest.approx(0.95)  # the matrix is 4 I
+    assert rank_one_sdp._longest(eye, np.abs(D), 1.0) == 1.0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_weights_do_not_jump_with_the_data(seed):
+    V = np.linalg.qr(gaussian(seed, 60, 12))[0]
+    there = optimal_weights(V).t
+    rotated = V @ np.linalg.qr(gaussian(seed + 1, 12, 12))[0]
+    np.testing.assert_allclose(optimal_weights(rotated).t, there, rtol=1e-7)
+    np.testing.assert_allclose(optimal_weights(V * (1 + 1e-13 * gaussian(seed + 2, 60, 12))).t, there, rtol=1e-7)
 
 
 @pytest.mark.parametrize(("tol", "most"), [(1e-2, 12), (1e-6, 20)])

@@ -105,7 +105,7 @@ def test_columns_taken_repeatedly_are_reported(method):
     X = np.zeros((2, 30))
     X[0, 0] = 1.0
     X[1, 1:] = 1.0
-    fitted, (one,) = warned(BSSSelector(20, method=method), X)
+    fitted, (one,) = warned(BSSSelector(20, method=method, weighting="bss"), X)
     assert fitted.support_.sum() < 20
     assert one.category is FewerFeaturesWarning
     assert "taken several times" in str(one.message)

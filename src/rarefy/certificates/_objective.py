@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from rarefy.core.certificates.witness import Witnesses, lower_bound, upper_bound
@@ -87,7 +87,12 @@ def make_objective(X: Rows, indices: Index, weights: Array, y: Any, loss: LossNa
     coef, intercept = np.column_stack([machine.coef for machine in part]), np.array([m.intercept for m in part])
     upper = upper_bound(X, indices, weights, Y, C, loss, Witnesses(dual, coef, intercept))
     lower = lower_bound(X, Y, C, loss, dual)
-    return Objective(loss, C, lower - _SHAVED * abs(lower), upper * (1.0 + _SHAVED), dual, coef, intercept)
+    return Objective(loss, C, *stated(lower, upper), dual, coef, intercept)
+
+
+def stated(lower: float, upper: float) -> tuple[float, float]:
+    """Two bounds as they are stated, a little on the safe side."""
+    return lower - _SHAVED * abs(lower), upper * (1.0 + _SHAVED)
 
 
 def targets(y: Any, loss: LossName) -> Array:
@@ -103,10 +108,3 @@ def targets(y: Any, loss: LossName) -> Array:
         raise ParameterError("An objective needs at least two classes; y has one.")
     chosen = classes[1:] if len(classes) == 2 else classes
     return np.where(y[:, None] == chosen, 1.0, -1.0)
-
-
-def checked_labels(y: Any, n_samples: int) -> Any:
-    """Labels or responses, one for each sample."""
-    y = np.asarray(y)
-    check_consistent_length(y, np.empty(n_samples))
-    return y

@@ -14,19 +14,24 @@ THRESHOLDS: tuple[tuple[float, Verdict], ...] = ((0.9, "strong"), (0.5, "useful"
 
 def share_of(c: "Certificate") -> float | None:
     """The best certified share: of an objective, of squared margin over squared radius, of what can be explained."""
+    return max((share for share, _ in _shares(c)), default=None)
+
+
+def _shares(c: "Certificate") -> list[tuple[float, str]]:
+    """What is certified, with what it is a share of; what the kept columns explain only where nothing else is."""
+    found = []
     if c.objective_ratio is not None:
-        return c.objective_ratio
-    if c.kind in ("none", "estimate"):
-        return None
-    if c.margin_floor is not None:
-        return margin_share(c)
-    return c.explained_ratio
-
-
-def margin_share(c: "Certificate") -> float:
-    """What is kept of the squared margin, beside a radius that may have grown: no common factor of columns helps."""
-    low, high = c.eigenvalues
-    return low / max(1.0, high)
+        found.append((c.objective_ratio, "objective"))
+    # Beside a radius that may have grown: no common factor of columns helps.
+    growth = max(1.0, c.eigenvalues[1])
+    if c.all_rows_ratio is not None:
+        found.append((c.all_rows_ratio / growth, "all rows"))
+    # What holds for some rows only counts where nothing is certified for all.
+    if c.margin_floor is not None and (c.rows is None or not found):
+        found.append((c.margin_floor / growth, "margin"))
+    if not found and c.explained_ratio is not None and c.kind != "none":
+        found.append((c.explained_ratio, "explained"))
+    return found
 
 
 def verdict_of(share: float | None) -> Verdict:
@@ -38,32 +43,39 @@ def verdict_of(share: float | None) -> Verdict:
 
 def headline(c: "Certificate") -> str:
     """The verdict in one sentence."""
-    kept = len(c.indices)
-    if c.objective_ratio is not None and c.objective is not None:
-        what = "ridge regression" if c.objective.loss == "squared" else "classifier"
+    kept, found = len(c.indices), _shares(c)
+    if not found:
+        return _nothing(c)
+    share, what = max(found)
+    if what == "objective" and c.objective is not None:
+        model = "ridge regression" if c.objective.loss == "squared" else "classifier"
         return (
-            f"With these {kept} columns a linear {what} reaches at least {_percent(c.objective_ratio)} of what all "
+            f"With these {kept} columns a linear {model} reaches at least {_percent(share)} of what all "
             f"{c.n_features} columns allow.{_more_columns(c)}"
         )
-    if c.kind == "estimate":
-        return "A sketch of the data was measured, which is evidence and no proof: nothing is certified."
-    if c.margin_floor is not None:
+    if what == "explained" and c.explained is not None:
         return (
-            f"In the worst case the gap between two classes keeps {_percent(np.sqrt(margin_share(c)))} of its width, "
-            f"whatever the labels are.{_more_columns(c)}"
-        )
-    if c.explained_ratio is not None and c.explained is not None and c.kind != "none":
-        return (
-            f"These {kept} columns explain {_percent(c.explained)} of the data, {_percent(c.explained_ratio)} of what "
+            f"These {kept} columns explain {_percent(c.explained)} of the data, {_percent(share)} of what "
             f"any {kept} dimensions could; about classes nothing is certified."
         )
+    labels = "of all rows, for these labels" if what == "all rows" else "whatever the labels are"
+    about = "" if c.rows is None or what == "all rows" else f" among the {len(c.rows)} support vectors"
+    return (
+        f"In the worst case the gap between two classes{about} keeps {_percent(np.sqrt(share))} of its width, "
+        f"{labels}.{_more_columns(c, width=True)}"
+    )
+
+
+def _nothing(c: "Certificate") -> str:
+    if c.kind == "estimate":
+        return "A sketch of the data was measured, which is evidence and no proof: nothing is certified."
     if c.unseen:
         return "Nothing is certified: some columns are lost in the rounding of much longer ones."
     if c.rank < c.numerical_rank:
-        return f"Only the {c.rank} leading of {c.numerical_rank} dimensions are preserved; no classifier is certified."
+        return f"Only the {c.rank} leading dimensions of the data are preserved; no classifier is certified."
     return (
-        f"These {kept} columns lose a direction of the data, and whatever differs only along it: nothing is certified "
-        "for all labels at once. With labels (certify with y and C) something may be."
+        f"These {len(c.indices)} columns lose a direction of the data, and whatever differs only along it: nothing is "
+        "certified for all labels at once. With labels (certify with y and C) something may be."
     )
 
 
@@ -74,14 +86,14 @@ def _percent(share: float) -> str:
     return f"{np.floor(value * 10**digits) / 10**digits:.{digits}f} %"
 
 
-def _more_columns(c: "Certificate") -> str:
-    """How many columns would be needed for a better verdict, about."""
+def _more_columns(c: "Certificate", *, width: bool = False) -> str:
+    """How many columns would be needed for a better verdict, about; `width` for shares of a width, not of a square."""
     share = c.share
     if share is None or share >= THRESHOLDS[0][0]:
         return ""
     needed = [(least, columns_needed(c, least)) for least, _ in reversed(THRESHOLDS[:2]) if share < least]
-    said = [f"{'half' if least == 0.5 else _percent(least)} with about {r}" for least, r in needed]
-    return f" It would be {' and '.join(said)} columns." if said else ""
+    said = [f"{_percent(np.sqrt(least) if width else least)} with about {r} columns" for least, r in needed]
+    return f" It would be {' and '.join(said)}."
 
 
 def columns_needed(c: "Certificate", share: float) -> int:

@@ -23,11 +23,11 @@ from rarefy.selection import (
 def make_selector(method: str, r: int, seed: int, *, C: float = 1.0, **options: Any) -> Any:
     """Return the selector called `method`, with r features; the 1-norm SVM determines its number itself."""
     if method == "bss":
-        return BSSSelector(r, random_state=seed, **options)
+        return BSSSelector(r, weighting="bss", random_state=seed, **options)
     if method.endswith(", 95 %"):  # only the dimensions that hold 95 % of the squared norm
         return make_selector(method.removesuffix(", 95 %"), r, seed, C=C, rank=0.95, **options)
     if method.startswith("bss, t = "):  # from a Gaussian sketch of t rows
-        return BSSSelector(r, sketch_size=int(method.removeprefix("bss, t = ")), random_state=seed)
+        return BSSSelector(r, weighting="bss", sketch_size=int(method.removeprefix("bss, t = ")), random_state=seed)
     if method == "leverage":
         return LeverageScoreSelector(r, random_state=seed, **options)
     if method == "rrqr":

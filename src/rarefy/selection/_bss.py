@@ -18,7 +18,7 @@ from rarefy._warnings import warn_user
 from rarefy.core.linalg.rows import as_rows
 from rarefy.core.linalg.spectrum import Decomposition, Spectrum, residual_norms2, resolve_rank
 from rarefy.core.sparsify import Selection
-from rarefy.core.sparsify.bss import bss, dual_set
+from rarefy.core.sparsify.bss import Progress, bss, dual_set
 from rarefy.core.sparsify.reweight import optimal_weights
 from rarefy.core.sparsify.unweighted import unweighted
 from rarefy.exceptions import ParameterError, TruncatedRankWarning
@@ -38,9 +38,9 @@ class BSSSelector(SpectralSelector):
     """Deterministic feature selection that preserves the geometry of the samples.
 
     Chooses and rescales at most r columns so that the eigenvalues of V'RR'V, with V the right
-    singular vectors of X, stay close together: within (1 ± sqrt(l/r))² by the method's own weights, closer by the best
-    weights for the chosen columns. Margins, enclosing balls and ridge risks of linear models then change by factors
-    that the certificate states.
+    singular vectors of X, stay close together: within (1 ± sqrt(l/r))² with the method of Batson, Spielman and
+    Srivastava (`weighting="bss"`), closer with columns from one barrier and the best weights for them. Margins,
+    enclosing balls and ridge risks of linear models then change by factors that the certificate states.
 
     Parameters
     ----------
@@ -61,8 +61,9 @@ class BSSSelector(SpectralSelector):
         dimensions instead: the choice when r is smaller than the rank. "unweighted" keeps exactly r columns as they
         are, chosen by a lower barrier alone.
     weighting : {"optimal", "bss", "unit"}, default="optimal"
-        Weights of the columns that "single" chooses: those that make the eigenvalues most even, those of the method,
-        or 1. "dual" has weights of its own unless they are 1, and those of "unweighted" are 1.
+        With `method="single"`, "optimal" chooses columns and then the weights that make the eigenvalues most even,
+        never less so than "bss" is guaranteed to be; "bss" is the published method, columns and weights; "unit" takes
+        its columns as they are. "dual" has weights of its own unless they are 1, and those of "unweighted" are 1.
     target : dict or None, default=None
         What the certificate has to grant with `n_features_to_select="auto"`: `{"margin": 0.5}` for `margin_floor`,
         `{"risk": 1.2}` for `risk_ratio`, or `{"objective": 0.8}` for `objective_ratio`, which needs y (with keys "C",
@@ -223,23 +224,38 @@ class BSSSelector(SpectralSelector):
         if self.method == "dual":
             residual2 = residual_norms2(spec)
             found = Choice(dual_set(spec.V, residual2, budget, progress), "dual", _REPEATS, residual2=residual2)
+        elif self.weighting == "optimal" and self.rescale:
+            return Choice(_most_even(spec, budget, progress), "bss", _REPEATS, weighting="optimal")
         else:
             found = Choice(bss(spec.V, budget, progress), "bss", _REPEATS)
         if self.weighting == "unit":
             return replace(found, selection=unit_weights(found.selection), weighting="unit")
-        if self.method == "single" and self.weighting == "optimal" and self.rescale:
-            return replace(found, selection=_reweighted(spec, found.selection), weighting="optimal")
         return found
 
 
-def _reweighted(spec: Spectrum, selection: Selection) -> Selection:
-    """The same columns with the weights that make the eigenvalues most even.
+def _most_even(spec: Spectrum, budget: int, progress: Progress | None) -> Selection:
+    """Columns and weights whose eigenvalues are as close together as can be reached.
+
+    One lower barrier finds better columns than two barriers do, but what it reaches is not known beforehand. Should it
+    ever stay behind what two barriers guarantee, they choose as well, and the better columns are taken.
+    """
+    ell, q = spec.rank, np.sqrt(spec.rank / budget)
+    if ell == budget == 1:
+        return bss(spec.V, budget, progress)
+    chosen = _reweighted(spec, unweighted(spec.V, budget, progress))
+    if chosen[1] > ((1.0 + q) / (1.0 - q)) ** 2:
+        chosen = min(chosen, _reweighted(spec, bss(spec.V, budget, progress)), key=lambda found: found[1])
+    return chosen[0]
+
+
+def _reweighted(spec: Spectrum, selection: Selection) -> tuple[Selection, float]:
+    """The same columns with the weights that make the eigenvalues most even, and their ratio.
 
     Columns which these leave out share a token: together they raise the largest eigenvalue by a thousandth at most, and
     as many columns are kept as were chosen.
     """
     V = spec.V.take(selection.indices)
-    t = optimal_weights(V, [selection.weights**2]).t
-    left_out = t == 0.0
+    found = optimal_weights(V, [selection.weights**2])
+    t, left_out = found.t, found.t == 0.0
     t[left_out] = _TOKEN / max(float(np.sum(V[left_out] ** 2)), 1.0)
-    return Selection(selection.indices, np.sqrt(t))
+    return Selection(selection.indices, np.sqrt(t)), found.ratio

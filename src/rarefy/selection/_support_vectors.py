@@ -18,11 +18,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rarefy._fit import fit_method
+from rarefy._warnings import warn_user
 from rarefy.certificates import Certificate
 from rarefy.certificates._columns import kept_names
 from rarefy.core.linalg.rows import Index
-from rarefy.exceptions import DegenerateDataError, ParameterError
+from rarefy.exceptions import DegenerateDataError, ParameterError, TruncatedRankWarning
+from rarefy.selection._all_rows import certified_for_all, check_scope, select_for_all
 from rarefy.selection._base import ACCEPTED, BaseSelector, SelectionResult, sorted_csr
+from rarefy.selection._bss import BSSSelector
 
 _LIBSVM_ROWS = 5000
 """Above this many samples libsvm's quadratic time is too long, and liblinear takes over."""
@@ -44,12 +47,13 @@ class SupportVectorSelector(MetaEstimatorMixin, BaseSelector):
 
     The support vectors alone determine the SVM. They are fewer than the samples, so they span fewer
     dimensions, and the same number of features preserves their geometry better. The certificate is about the
-    support vectors; other samples may move across the margin.
+    support vectors; other samples may move across the margin, unless `scope="all"` sees to it that they do not.
 
     Parameters
     ----------
-    selector : estimator
-        Any selector, e.g. `BSSSelector(300)`; it is cloned and fitted on the support vectors.
+    selector : estimator or None, default=None
+        Any selector, e.g. `BSSSelector(300)`; it is cloned and fitted on the support vectors. None takes
+        `BSSSelector()`.
     estimator : estimator or None, default=None
         A linear classifier with `support_` (libsvm) or `decision_function` (samples with margin <= 1 are
         its support vectors). None takes `SVC(kernel="linear")` up to 5000 samples and `LinearSVC()`
@@ -57,17 +61,22 @@ class SupportVectorSelector(MetaEstimatorMixin, BaseSelector):
     refit : {"support_vectors", "all"}, default="support_vectors"
         Which samples the classifier is trained on again in the selected space, for `predict`. The
         papers use the support vectors.
+    scope : {"support", "all"}, default="support"
+        What the certificate is about: the support vectors, or all samples. For all, samples that become support
+        vectors in the selected columns are added and columns selected again until there are none; the certificate
+        then says what is kept of the objective for all samples (`all_rows_ratio`, `objective_ratio`). It needs two
+        classes, `estimator` None or a linear `SVC`, and no sample weights.
 
     Attributes
     ----------
     selector_ : estimator
-        The selector fitted on the support vectors.
+        The selector fitted on the support vectors (with `scope="all"` also on those that were added).
     estimator_ : estimator
         The classifier fitted on all features.
     refitted_ : estimator
         The classifier fitted on the selected features; `predict` uses it.
     support_vectors_ : {ndarray, sparse matrix} of shape (n_support_vectors, n_features)
-        The support vectors.
+        The support vectors, and with `scope="all"` the samples that were added.
     support_vector_indices_ : ndarray of shape (n_support_vectors,)
         Their row numbers.
     support_ : ndarray of shape (n_features,), bool
@@ -107,15 +116,19 @@ class SupportVectorSelector(MetaEstimatorMixin, BaseSelector):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "selector": [HasMethods(["fit", "transform", "get_support"])],
+        "selector": [HasMethods(["fit", "transform", "get_support"]), None],
         "estimator": [HasMethods(["fit"]), None],
         "refit": [StrOptions({"support_vectors", "all"})],
+        "scope": [StrOptions({"support", "all"})],
     }
 
-    def __init__(self, selector: Any, estimator: Any = None, *, refit: str = "support_vectors") -> None:
+    def __init__(
+        self, selector: Any = None, estimator: Any = None, *, refit: str = "support_vectors", scope: str = "support"
+    ) -> None:
         self.selector = selector
         self.estimator = estimator
         self.refit = refit
+        self.scope = scope
 
     @fit_method
     def fit(self, X: Any, y: Any, **fit_params: Any) -> Self:
@@ -141,6 +154,8 @@ class SupportVectorSelector(MetaEstimatorMixin, BaseSelector):
         X, y = validate_data(self, X, y, **ACCEPTED)
         check_classification_targets(y)
         _check_two_classes(y, fit_params.get("sample_weight"))
+        if self.scope == "all":
+            check_scope(self.estimator, y, fit_params)
         return self._store(self._select(sorted_csr(X), y, routed))
 
     def _select(self, X: Any, y: Any, routed: Any = _NO_METADATA) -> SelectionResult:
@@ -150,12 +165,17 @@ class SupportVectorSelector(MetaEstimatorMixin, BaseSelector):
         model = clone(_svm(self.estimator, X.shape[0]))
         model.fit(weighted, y[counted], **_only(routed.estimator.fit, counted))
         rows = counted[_support_vectors(model, weighted, y[counted])]
-        vectors = X[rows]
-        # Inside, arrays without names, whatever output was asked for.
-        selector = clone(self.selector)
-        if hasattr(selector, "set_output"):
-            selector.set_output(transform="default")
-        selector.fit(vectors, y[rows], **_only(routed.selector.fit, rows))
+        certificate: Certificate | None
+        if self.scope == "all":
+            C = float(getattr(model, "C", 1.0))
+            found = select_for_all(lambda some: self._fitted_selector(X, y, some, routed), X, y, C, rows)
+            selector, rows = found.selector, found.rows
+            self._warn_unless(found.converged)
+            certificate = self._certificate_of_all(getattr(selector, "certificate_", None), rows)
+            certificate = None if certificate is None else certified_for_all(certificate, found, X, y, C)
+        else:
+            selector = self._fitted_selector(X, y, rows, routed)
+            certificate = self._certificate_of_all(getattr(selector, "certificate_", None), rows)
         again = rows if self.refit == "support_vectors" else counted
         refitted = clone(_svm(self.estimator, X.shape[0]))
         refitted.fit(selector.transform(X[again]), y[again], **_only(routed.estimator.fit, again))
@@ -163,16 +183,31 @@ class SupportVectorSelector(MetaEstimatorMixin, BaseSelector):
             support=selector.get_support(),
             order=getattr(selector, "selection_order_", None),
             weights=getattr(selector, "weights_", None),
-            certificate=self._certificate_of_all(getattr(selector, "certificate_", None), rows),
+            certificate=certificate,
             extra={
                 "estimator_": model,
                 "selector_": selector,
                 "refitted_": refitted,
-                "support_vectors_": vectors,
+                "support_vectors_": X[rows],
                 "support_vector_indices_": rows,
                 "classes_": model.classes_,
             },
         )
+
+    def _fitted_selector(self, X: Any, y: Any, rows: Index, routed: Any) -> Any:
+        """The selector fitted on some rows; inside, arrays without names, whatever output was asked for."""
+        selector = clone(_selector(self.selector))
+        if hasattr(selector, "set_output"):
+            selector.set_output(transform="default")
+        return selector.fit(X[rows], y[rows], **_only(routed.selector.fit, rows))
+
+    def _warn_unless(self, converged: bool) -> None:
+        if not converged:
+            warn_user(
+                f"{type(self).__name__}: samples kept becoming support vectors; the certificate is about "
+                "those in support_vector_indices_ only. Select more features.",
+                TruncatedRankWarning,
+            )
 
     def _certificate_of_all(self, found: Certificate | None, rows: Index) -> Certificate | None:
         """The selector's certificate as one about some rows of X, with the names of the columns of X."""
@@ -277,7 +312,7 @@ class SupportVectorSelector(MetaEstimatorMixin, BaseSelector):
         return (
             MetadataRouter(owner=type(self).__name__)
             .add(estimator=_svm(self.estimator, 0), method_mapping=mapping)
-            .add(selector=self.selector, method_mapping=mapping)
+            .add(selector=_selector(self.selector), method_mapping=mapping)
         )
 
     def _reduced(self, X: Any) -> Any:
@@ -310,6 +345,10 @@ def _check_two_classes(y: Any, sample_weight: Any) -> None:
         raise DegenerateDataError(
             "SupportVectorSelector needs at least two classes; the samples with positive sample_weight have fewer."
         )
+
+
+def _selector(selector: Any) -> Any:
+    return BSSSelector() if selector is None else selector
 
 
 def _check_linear(estimator: Any) -> None:

@@ -26,8 +26,8 @@ from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
-from scipy.linalg.lapack import dpotrf, dtrtri
+from scipy.linalg import cho_factor, cho_solve, eigh
+from scipy.linalg.lapack import dtrtri
 
 from rarefy.core.linalg.rows import Array
 
@@ -54,22 +54,15 @@ def _forms(U: Array, A: Array) -> Array:
     return np.einsum("ij,ij->i", U @ A, U)
 
 
-def _positive(A: Array) -> bool:
-    return bool(dpotrf(A.T, lower=1, clean=0, overwrite_a=1)[1] == 0)  # A.T: no copy in Fortran order
+def _longest(L_inv: Array, D: Array, step: float) -> float:
+    """The longest step up to the given one, but for a little of it, that keeps L L^T + step D positive definite.
 
-
-def _shortened(A: Array, D: Array, step: float) -> float:
-    """The step if A + step D is positive definite, else the longest shorter one but for a 16th of it.
-
-    Trial factorisations are cheaper than the eigenvalue that gives the exact length.
+    The distance to the boundary comes from an eigenvalue: trial factorisations would be cheaper, but where they fail is
+    up to rounding, and the weights would not be a continuous function of the data.
     """
-    if _positive(A + step * D):
-        return step
-    low, high, first = 0.0, step, step
-    while high - low > first / 16.0 or (low == 0.0 and high > _EPS):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if _positive(A + middle * D) else (low, middle)
-    return _TO_BOUNDARY * low
+    relative = L_inv @ D @ L_inv.T
+    lowest = float(eigh(relative, eigvals_only=True, subset_by_index=[0, 0], check_finite=False)[0])
+    return step if lowest >= 0.0 else min(step, -_TO_BOUNDARY / lowest)
 
 
 def _room(x: Array, dx: Array) -> float:
@@ -84,9 +77,9 @@ class _Block:
     def __init__(self, U: Array, S: Array, X: Array) -> None:
         self.S, self.X = S, X
         self.F: Array = np.asarray(np.linalg.cholesky(X), dtype=np.float64)
-        L_inv = dtrtri(np.linalg.cholesky(S), lower=1)[0]
-        self.S_inv = L_inv.T @ L_inv
-        self._US, self._UX = U @ L_inv.T, U @ self.F
+        self.S_root_inv = dtrtri(np.linalg.cholesky(S), lower=1)[0]
+        self.S_inv = self.S_root_inv.T @ self.S_root_inv
+        self._US, self._UX = U @ self.S_root_inv.T, U @ self.F
         self.s_forms = np.einsum("ij,ij->i", self._US, self._US)
         self.x_forms = np.einsum("ij,ij->i", self._UX, self._UX)
 
@@ -174,7 +167,8 @@ class _Iterate:
         """How far the program and its dual can go along d, up to 1."""
         primal, dual = _room(self.t, d.t), _room(self.z, d.z)
         for b, dS, dX in zip(self.blocks, d.S, d.X, strict=True):
-            primal, dual = _shortened(b.S, dS, primal), _shortened(b.X, dX, dual)
+            primal = _longest(b.S_root_inv, dS, primal)
+            dual = _longest(dtrtri(b.F, lower=1)[0], dX, dual)
         return primal, dual
 
     def moved(self, d: _Direction, primal: float, dual: float) -> "_Iterate":
