@@ -1,5 +1,8 @@
 """The guarantees of spectral sparsification, and equality with the plain loop, on random problems."""
 
+import itertools
+from unittest import mock
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +12,9 @@ from oracles import textbook
 from problems import make_matrix, wide_problems
 from rarefy.core.linalg.rows import as_rows
 from rarefy.core.linalg.spectrum import decompose, residual_norms2
+from rarefy.core.sparsify import bss as bss_module
 from rarefy.core.sparsify.bss import bss, dual_set
+from rarefy.core.sparsify.candidates import Candidates
 from rarefy.core.sparsify.leverage import distortion_bound, sample
 from rarefy.selection import BSSSelector
 
@@ -79,6 +84,41 @@ def test_bss_equals_the_plain_loop_over_many_epochs(structure):
     found = bss(V, 90)
     np.testing.assert_array_equal(found.indices, indices)
     np.testing.assert_allclose(found.weights, weights, rtol=WEIGHT_RTOL)
+
+
+@pytest.mark.parametrize("epoch", [1, 7, 45, 90, 200])
+@pytest.mark.parametrize("structure", ["near duplicates", "multiples", "heavy tail"])
+def test_the_selection_does_not_depend_on_when_decompositions_are_made(structure, epoch, monkeypatch):
+    V = decompose(as_rows(make_matrix(structure, 40, 400, 1))).leading().V
+    expected = bss(V, 90)
+    monkeypatch.setattr(bss_module, "_epoch_length", lambda ell, rows: epoch)
+    found = bss(V, 90)
+    np.testing.assert_array_equal(found.indices, expected.indices)
+    np.testing.assert_allclose(found.weights, expected.weights, rtol=WEIGHT_RTOL)
+
+
+def test_the_epoch_grows_with_the_rank_more_slowly_than_it_and_shrinks_when_many_rows_are_scored():
+    lengths = [bss_module._epoch_length(ell, 48) for ell in (1, 30, 100, 300, 1000, 3000)]
+    assert lengths[0] == lengths[1] == 8
+    assert all(a < b for a, b in itertools.pairwise(lengths[1:]))
+    assert 100 < lengths[-1] < 400
+    assert lengths[-1] < 3 * lengths[-2]
+    assert bss_module._epoch_length(1000, 2000) < lengths[-2] / 2
+
+
+def test_rows_a_step_counts_what_was_scored():
+    V = decompose(as_rows(make_matrix("gaussian", 10, 300, 0))).leading().V
+    counts = []
+    original = Candidates.rebase
+
+    def counting(self, Q):
+        counts.append((self.rows_a_step, self._scored, self._steps))
+        original(self, Q)
+
+    with mock.patch.object(Candidates, "rebase", counting):
+        bss(V, 40)
+    assert counts[0] == (48, 0, 0)
+    assert all(rows == scored / steps >= 1 and steps == 8 for rows, scored, steps in counts[1:])
 
 
 def test_repeats_are_taken_only_when_no_new_row_qualifies_and_their_weights_add_up():

@@ -26,37 +26,34 @@ that agree to 1e-12 are equal and the lower index wins. If only rows taken befor
 with the largest norm is taken again and its weights add up.
 
 *Cost.* Scoring all rows at every step costs 4 d l^2 flops a step. Here only the first qualifying row
-in norm order is looked for, and the inverses are never formed: every `epoch` steps A is
+in norm order is looked for, and the inverses are never formed: once an epoch A is
 decomposed, and between two decompositions A = diag(lam) + W W^T in the basis of its eigenvectors,
-with one column of W a step, so that both inverses act through a small matrix (Woodbury). A step costs about
-8 l k^2 flops for the two small matrices and 8 l k for each row that is looked at, with k <= epoch;
-a decomposition costs about 9 l^3 and is shared by `epoch` steps. The lower barrier can overtake
-eigenvalues of the old A; those few are lifted out of its way and the lift is part of the low-rank
-correction, so the diagonal that is inverted stays positive.
+with one column of W a step, so that both inverses act through a small matrix (Woodbury). After k steps of an
+epoch, one more costs about 4 l k^2 flops for the two small matrices and 8 l k for each row that is looked at; a
+decomposition and the rotation of V cost about 11 l^3. The epoch that balances them has about l^(2/3) steps, which
+makes the whole run grow as r l^(7/3). The lower barrier can overtake eigenvalues of the old A; those few
+are lifted out of its way and the lift is part of the low-rank correction, so the diagonal that is inverted stays
+positive.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple, Protocol
+from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rarefy.core.linalg.rows import Array, Index
 from rarefy.core.linalg.spectrum import RightVectors
 from rarefy.core.linalg.threads import threads_for
 from rarefy.core.sparsify import Selection
+from rarefy.core.sparsify.candidates import Candidates, Forms, norm_order
+
+__all__ = ["Progress", "bss", "dual_set", "norm_order"]
 
 Progress = Callable[[int, int], None]
-Forms = tuple[Array, Array]
-"""c^T M^-1 c and c^T M^-2 c for every row c of a block."""
 
-_FIRST_BLOCK, _LARGEST_BLOCK = 48, 2048
-_CACHE_ENTRIES = 1 << 23
-"""Coordinates kept between steps: 64 MB."""
-
-_NORM_DIGITS = 12
-_ZERO_NORM2 = 1e-26
-"""Rows this much shorter (squared) than the longest one are rounding noise and count as zero."""
+_SHORTEST_EPOCH = 8
+_THIN = 2.5
+"""How much longer a flop takes in products of the thin matrices of a step than in a decomposition."""
 
 
 def bss(V: RightVectors, r: int, progress: Progress | None = None) -> Selection:
@@ -92,26 +89,22 @@ def _single_row(V: RightVectors, index: np.intp) -> Selection:
     return Selection(np.array([index]), 1.0 / np.sqrt(V.norms2[[index]]))
 
 
-def norm_order(norms2: Array) -> Index:
-    """Non-zero rows from the longest to the shortest; equal norms keep the order of the columns."""
-    order = np.argsort(-np.round(norms2, _NORM_DIGITS), kind="stable")
-    return order[norms2[order] > _ZERO_NORM2 * norms2.max(initial=0.0)]
-
-
 class _Resolvent:
     """(diag(D) + Z diag(J) Z^T)^-1 for positive D, by the Woodbury identity."""
 
     def __init__(self, D: Array, Z: Array, J: Array) -> None:
         self._Dinv = 1.0 / D
-        self._DinvZ = Z * self._Dinv[:, None]
-        S = Z.T @ self._DinvZ
+        half = np.sqrt(self._Dinv)[:, None]
+        Y = Z * half
+        self._DinvZ = Y * half
+        S = Y.T @ Y  # a matrix with its own transpose: half the work of a general product
         S.flat[:: len(S) + 1] += 1.0 / J
-        self._H = self._DinvZ @ np.linalg.inv(S)
-        self.trace = float(self._Dinv.sum() - np.vdot(self._H, self._DinvZ))
+        self._Sinv = np.linalg.inv(S)
+        self.trace = float(self._Dinv.sum() - np.vdot(self._Sinv, self._DinvZ.T @ self._DinvZ))
 
     def forms(self, C: Array) -> Forms:
         Y = C * self._Dinv
-        Y -= (C @ self._DinvZ) @ self._H.T
+        Y -= (C @ self._DinvZ @ self._Sinv) @ self._DinvZ.T
         return np.einsum("ij,ij->i", C, Y), np.einsum("ij,ij->i", Y, Y)
 
 
@@ -211,157 +204,30 @@ class _ResidualBudget:
         """Costs do not depend on what was taken."""
 
 
-class _Choice(NamedTuple):
-    """A row: its position, slack lower - upper, coordinates, weight and quadratic forms."""
+def _epoch_length(ell: int, rows: float) -> int:
+    """The number of steps between two decompositions that makes a step cheapest.
 
-    position: int
-    slack: float
-    c: Array = np.zeros(0)
-    t: float = 0.0
-    lower_forms: tuple[float, float] = (0.0, 0.0)
-    upper_forms: tuple[float, float] = (0.0, 0.0)
-
-
-_Block = tuple[Index, Array, NDArray[np.bool_]]
-"""Positions, coordinates, and which of the rows are still free."""
-
-
-class _Candidates:
-    """Rows in norm order, looked at block by block in the eigenbasis of the current epoch.
-
-    A position counts from the longest row to the shortest. With `grouped`, of rows that are multiples of
-    each other only the longest free one is looked at: the test does not depend on length, so the
-    others pass it or fail it with their leader.
+    `rows` is how many rows a step looks at. Lifted eigenvalues add about half as many columns to the correction of
+    the lower barrier as there are steps.
     """
-
-    def __init__(self, V: RightVectors, grouped: bool) -> None:
-        self._V = V
-        self.order = norm_order(V.norms2)
-        self._taken = np.zeros(len(self.order), dtype=bool)
-        self._next = _next_parallel(V, self.order) if grouped else np.full(len(self.order), -1)
-        self._leads = np.ones(len(self.order), dtype=bool)
-        self._leads[self._next[self._next >= 0]] = False
-        self._leaders = np.flatnonzero(self._leads)
-        self._free = np.ones(len(self._leaders), dtype=bool)
-        self._promoted: list[int] = []
-        self._width = _FIRST_BLOCK
-        self._C = np.zeros((0, V.shape[1]))  # coordinates of the first leaders, as far as they were needed
-
-    def rebase(self, Q: Array) -> None:
-        """Rotate the coordinates by Q, and drop the rows taken meanwhile from the scan."""
-        self._V = self._V.rotated(Q)
-        known = len(self._C)
-        positions, C = self._leaders[:known][self._free[:known]], self._C[self._free[:known]] @ Q
-        fresh = np.array([p for p in self._promoted if self._leads[p] and known and p < self._leaders[known - 1]])
-        if len(fresh):
-            positions, C = np.append(positions, fresh), np.vstack([C, self._coordinates(fresh)])
-            C = C[np.argsort(positions)]
-        self._C = C
-        self._leaders = np.flatnonzero(self._leads)
-        self._free = np.ones(len(self._leaders), dtype=bool)
-        self._promoted = []
-
-    def take(self, position: int) -> None:
-        """Mark a row as taken; the next one parallel to it takes its place in the scan."""
-        self._taken[position] = True
-        if self._leads[position]:
-            self._leads[position] = False
-            i = int(np.searchsorted(self._leaders, position))
-            if i < len(self._leaders) and self._leaders[i] == position:
-                self._free[i] = False
-                # The next row will be found about as deep: one block a little larger than that.
-                self._width = min(max(_FIRST_BLOCK, i + i // 4), _LARGEST_BLOCK)
-            if self._next[position] >= 0:
-                self._leads[self._next[position]] = True
-                self._promoted.append(int(self._next[position]))
-
-    def first_allowed(self, lower: _LowerBarrier, upper: _Upper) -> _Choice:
-        """The row to take."""
-        found = self._first(self._free_blocks(), lower, upper)
-        if found.slack < 0.0:
-            again = np.flatnonzero(self._taken)
-            block = again, self._coordinates(again), np.ones(len(again), dtype=bool)
-            repeated = self._first([block], lower, upper)
-            # In exact arithmetic some row always qualifies; rounding leaves the nearest one.
-            found = repeated if repeated.slack > found.slack else found
-        return found
-
-    def _first(self, blocks: Iterable[_Block], lower: _LowerBarrier, upper: _Upper) -> _Choice:
-        """The first allowed row, or the one with the largest slack."""
-        best = _Choice(len(self.order), -np.inf)
-        for positions, C, free in blocks:
-            if best.slack >= 0.0 and positions[0] > best.position:
-                break
-            low, low_forms = lower.score(C)
-            # Upper scores are never negative: a row whose lower score is, cannot qualify.
-            rows = np.flatnonzero(free & (low > 0.0))
-            if not len(rows):
-                continue
-            up, up_forms = upper.score(C[rows], self.order[positions[rows]])
-            slack = low[rows] - up
-            allowed = np.flatnonzero(slack >= 0.0)
-            i = allowed[positions[rows[allowed]].argmin()] if len(allowed) else slack.argmax()
-            row = rows[i]
-            better = positions[row] < best.position if len(allowed) and best.slack >= 0.0 else slack[i] > best.slack
-            if better:
-                lower_forms, upper_forms = (low_forms[0][row], low_forms[1][row]), (up_forms[0][i], up_forms[1][i])
-                t = 2.0 / (up[i] + low[row])
-                best = _Choice(int(positions[row]), slack[i], C[row], t, lower_forms, upper_forms)
-        return best
-
-    def _free_blocks(self) -> Iterator[_Block]:
-        """Rows that became leaders in this epoch, then those that were at its start, in norm order."""
-        promoted = np.array([p for p in self._promoted if not self._taken[p]], dtype=np.intp)
-        if len(promoted):
-            promoted.sort()
-            yield promoted, self._coordinates(promoted), np.ones(len(promoted), dtype=bool)
-        start, width = 0, self._width
-        while start < len(self._leaders):
-            stop = min(start + width, len(self._leaders))
-            yield self._leaders[start:stop], self._leading_coordinates(start, stop), self._free[start:stop]
-            start, width = stop, min(2 * width, _LARGEST_BLOCK)
-
-    def _leading_coordinates(self, start: int, stop: int) -> Array:
-        known = len(self._C)
-        if stop > known:
-            if stop * self._C.shape[1] > _CACHE_ENTRIES:
-                return self._coordinates(self._leaders[start:stop])
-            self._C = np.vstack([self._C, self._coordinates(self._leaders[known:stop])])
-        return self._C[start:stop]
-
-    def _coordinates(self, positions: Index) -> Array:
-        return self._V.take(self.order[positions])
-
-
-def _next_parallel(V: RightVectors, order: Index) -> Index:
-    """For each position the next one whose row is a multiple of the same vector, or -1.
-
-    Rows are parallel when three random projections of their directions agree to nine digits.
-    """
-    G = np.random.default_rng(0).standard_normal((V.shape[1], 3))
-    H = (V.features @ (G if V.T is None else V.T @ G))[order] / np.sqrt(V.norms2[order])[:, None]
-    digits = np.round(H * np.sign(H[:, :1]) * 1e9).astype(np.int64).astype(np.uint64)
-    key = digits @ np.array([1, 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], dtype=np.uint64)
-    by_key = np.argsort(key, kind="stable")
-    same = key[by_key[1:]] == key[by_key[:-1]]
-    following = np.full(len(order), -1)
-    following[by_key[:-1][same]] = by_key[1:][same]
-    return following
+    e = np.arange(_SHORTEST_EPOCH, max(_SHORTEST_EPOCH, ell) + 1.0)
+    decomposition, resolvents, scores = 11.0 * ell**3 / e, 2.0 * ell * e**2 + e**3, 5.0 * rows * ell * e
+    return int(e[np.argmin(decomposition + _THIN * (resolvents + scores))])
 
 
 def _sparsify(V: RightVectors, r: int, upper: _Upper, progress: Progress | None) -> Selection:
     ell = V.shape[1]
-    epoch = int(np.clip(ell // 6, 8, 32))
     lower = _LowerBarrier(ell, r)
-    candidates = _Candidates(V, grouped=upper.ignores_length)
-    lam, W = np.zeros(ell), np.zeros((ell, epoch))
+    candidates = Candidates(V, grouped=upper.ignores_length)
+    lam, W = np.zeros(ell), np.zeros((ell, 0))
     chosen, t = np.empty(r, dtype=np.intp), np.empty(r)
-    with threads_for(0):  # blocks of rows and resolvents are small whatever l is
+    k = 0  # steps since the last decomposition
+    with threads_for(ell):
         for tau in range(r):
-            k = tau % epoch
-            if k == 0:
+            if k == W.shape[1]:
                 lam, Q = np.linalg.eigh(np.diag(lam) + W @ W.T)
-                lower.rebase(lam, tau, epoch)
+                k, W = 0, np.zeros((ell, _epoch_length(ell, candidates.rows_a_step)))
+                lower.rebase(lam, tau, W.shape[1])
                 upper.rebase(lam)
                 candidates.rebase(Q)
             lower.advance(tau, W[:, :k])
@@ -372,6 +238,7 @@ def _sparsify(V: RightVectors, r: int, upper: _Upper, progress: Progress | None)
             candidates.take(row.position)
             chosen[tau], t[tau] = candidates.order[row.position], row.t
             W[:, k] = np.sqrt(row.t) * row.c
+            k += 1
             if progress is not None:
                 progress(tau + 1, r)
     return Selection.from_draws(chosen, t * (1.0 - np.sqrt(ell / r)) / r)

@@ -39,7 +39,8 @@ from rarefy.core.linalg.rows import Array
 from rarefy.core.linalg.spectrum import RightVectors
 from rarefy.core.linalg.threads import threads_over
 from rarefy.core.sparsify import Selection
-from rarefy.core.sparsify.bss import Progress, norm_order
+from rarefy.core.sparsify.bss import Progress
+from rarefy.core.sparsify.candidates import norm_order
 
 _RAISE = 0.25
 _EQUAL_GAINS = 1e-9
