@@ -460,6 +460,16 @@ def test_predictions_stay_within_what_is_stated(shape):
     assert certified > 30
 
 
+def test_no_sign_is_certified_where_both_predictions_are_zero():
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        X = rng.integers(1, 9, (4, 1)).astype(float)
+        y = np.array([X[1, 0], -X[0, 0], X[3, 0], -X[2, 0]])  # orthogonal to the only column
+        found = prediction_change(as_rows(X), Selection(np.array([0]), np.array([0.5])), y, as_rows(np.eye(1)), 1.0)
+        assert not found.same_sign.any()
+        assert found.lower[0] <= 0 <= found.upper[0]
+
+
 def test_repeated_rows_need_no_penalty():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((4, 9))[[0, 1, 2, 3, 3, 0]]

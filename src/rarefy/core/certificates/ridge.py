@@ -30,7 +30,7 @@ k~. A relative bound as in their Theorem 2 is the bound over the least |f(q)| th
 through the identity above as errors of s, of r and of c^T y, and widen the interval.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,12 +129,13 @@ def prediction_change(
         The whole spectrum of X, if it is known.
     """
     spec = decompose(X).leading() if spec is None else spec
+    error_y = _unit_error(X) * float(np.linalg.norm(y))  # before the reduction, whose errors are relative to it
     if X.shape[0] > X.shape[1]:  # with X = Q T the model on (T, Q^T y) predicts the same
         X, y = _reduced(X, y)
     pencil = row_pencil(X, selection, spec)
     pencil = pencil.leading(spec.rank) if alpha == 0.0 else pencil
     ends = extremes(pencil, alpha / pencil.scale)
-    problem = _problem(pencil, X, selection, y, Q, alpha / pencil.scale)
+    problem = replace(_problem(pencil, X, selection, y, Q, alpha / pencil.scale), error_y=error_y)
     if ends[0] == 0.0 or problem.b <= 0.0:
         unknown = np.full(Q.shape[0], np.inf)
         return PredictionChange(unknown * np.nan, -unknown, unknown, np.zeros(Q.shape[0], dtype=bool))
@@ -191,7 +192,7 @@ def _problem(pencil: Pencil, X: Rows, selection: Selection, y: Array, Q: Rows, c
     a = k * np.where(determined, 1.0 / np.where(determined, mu, 1.0), 0.0)
     weighted = (Q.T.take(selection.indices) * (selection.weights**2)[:, None]).T
     basis = pencil.U @ E
-    p = rounding(len(g) + int(np.sqrt(max(X.shape))))
+    p = _unit_error(X)
     error_k = p * _lengths(Q) / np.sqrt(pencil.scale) * np.sqrt(float(mu[-1]))
     return _Problem(
         A=(E.T * (mu + c)) @ E,
@@ -207,6 +208,11 @@ def _problem(pencil: Pencil, X: Rows, selection: Selection, y: Array, Q: Rows, c
         error_k_kept=error_k * float((selection.weights**2).max(initial=0.0)),
         error_y=p * float(np.linalg.norm(y)),
     )
+
+
+def _unit_error(X: Rows) -> float:
+    """The relative error of products with the data and its bases."""
+    return rounding(min(X.shape) + int(np.sqrt(max(X.shape))))
 
 
 def _reduced(X: Rows, y: Array) -> tuple[Rows, Array]:
