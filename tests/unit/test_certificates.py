@@ -46,7 +46,7 @@ def test_too_few_columns_claim_nothing_and_say_why(X):
 
 
 def test_a_large_distortion_leaves_the_published_bound_empty(X):
-    certificate = BSSSelector(20).fit(X).certificate_
+    certificate = BSSSelector(20, weighting="bss").fit(X).certificate_
     assert certificate.distortion >= 0.5
     assert certificate.margin_ratio is None
     assert "needs ||E|| < 1/2" in certificate.statement
