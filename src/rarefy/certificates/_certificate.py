@@ -19,8 +19,8 @@ from rarefy.certificates._labels import label_faults
 from rarefy.certificates._objective import Objective
 from rarefy.certificates._statement import sentences
 from rarefy.certificates._verdict import Verdict, headline, share_of, verdict_of
+from rarefy.core.certificates.kernel_values import Regularised
 from rarefy.core.certificates.measurement import Measurement
-from rarefy.core.certificates.regularised import Regularised
 from rarefy.core.certificates.verify import Verification, verify, verify_regularised
 from rarefy.core.linalg.rows import Array, Index, Rows, as_rows
 from rarefy.core.linalg.sketch import Sketch

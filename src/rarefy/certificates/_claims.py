@@ -38,7 +38,7 @@ from rarefy.core.sparsify.leverage import distortion_bound as leverage_bound
 
 if TYPE_CHECKING:
     from rarefy.certificates._objective import Objective
-    from rarefy.core.certificates.regularised import Regularised
+    from rarefy.core.certificates.kernel_values import Regularised
     from rarefy.core.linalg.rows import Array, Index
     from rarefy.core.linalg.sketch import Sketch
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rarefy.certificates._objective import Objective
-from rarefy.core.certificates.regularised import Regularised
+from rarefy.core.certificates.kernel_values import Regularised
 from rarefy.core.linalg.sketch import Sketch
 from rarefy.core.losses.margins import LOSSES
 from rarefy.exceptions import ParameterError

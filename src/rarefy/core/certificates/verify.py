@@ -24,9 +24,9 @@ import numpy as np
 import scipy.linalg as sl
 import scipy.sparse.linalg as spla
 
+from rarefy.core.certificates.kernel_values import Regularised
 from rarefy.core.certificates.measurement import EPS, RESOLVED, Interval, Measurement
 from rarefy.core.certificates.proof import LARGEST, GramPair
-from rarefy.core.certificates.regularised import Regularised
 from rarefy.core.linalg.rows import Array, Index, Rows
 from rarefy.core.linalg.threads import threads_for
 
