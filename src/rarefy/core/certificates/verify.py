@@ -251,10 +251,8 @@ def verify_regularised(X: Rows, indices: Index, weights: Array, claimed: Regular
 
 
 def _agrees(found: float, stated: float, side: int, slack: float) -> bool:
-    """Whether a number is what is found, or on the safe side (1: larger, -1: smaller) of it by little."""
-    room = 1.01 if side else slack
-    low, high = (found / (slack if side >= 0 else room)), (found * (slack if side <= 0 else room))
-    return low <= stated <= high
+    """Whether a number is what is found, or on the safe side (1: larger, -1: smaller) of it."""
+    return (side < 0 or stated >= found / slack) and (side > 0 or stated <= found * slack)
 
 
 def _remeasure(X: Rows, indices: Index, weights: Array, claimed: Measurement) -> _Found:
