@@ -12,10 +12,13 @@ if TYPE_CHECKING:
     from rarefy import certificates, config, datasets, exceptions, kernel, metrics, ranking, selection
     from rarefy.certificates import (
         Certificate,
+        RidgeCurve,
+        certified_signs,
         certify,
         hard_margin2,
         minimum_enclosing_ball,
         prediction_difference_bound,
+        ridge_curve,
         ridge_risk,
     )
     from rarefy.selection import StabilityReport, selection_stability
@@ -25,19 +28,24 @@ __version__ = "0.1.0"
 _SUBPACKAGES = ("certificates", "config", "datasets", "exceptions", "kernel", "metrics", "ranking", "selection")
 _HOME = {
     "Certificate": "certificates",
+    "RidgeCurve": "certificates",
     "StabilityReport": "selection",
+    "certified_signs": "certificates",
     "certify": "certificates",
     "hard_margin2": "certificates",
     "minimum_enclosing_ball": "certificates",
     "prediction_difference_bound": "certificates",
+    "ridge_curve": "certificates",
     "ridge_risk": "certificates",
     "selection_stability": "selection",
 }
 
 __all__ = [
     "Certificate",
+    "RidgeCurve",
     "StabilityReport",
     "certificates",
+    "certified_signs",
     "certify",
     "config",
     "config_context",
@@ -50,6 +58,7 @@ __all__ = [
     "minimum_enclosing_ball",
     "prediction_difference_bound",
     "ranking",
+    "ridge_curve",
     "ridge_risk",
     "selection",
     "selection_stability",

@@ -2,14 +2,18 @@
 
 from rarefy.certificates._certificate import Certificate
 from rarefy.certificates._certify import certify
+from rarefy.certificates._curve import RidgeCurve, ridge_curve
 from rarefy.certificates._geometry import hard_margin2, minimum_enclosing_ball
-from rarefy.certificates._ridge import prediction_difference_bound, ridge_risk
+from rarefy.certificates._ridge import certified_signs, prediction_difference_bound, ridge_risk
 
 __all__ = [
     "Certificate",
+    "RidgeCurve",
+    "certified_signs",
     "certify",
     "hard_margin2",
     "minimum_enclosing_ball",
     "prediction_difference_bound",
+    "ridge_curve",
     "ridge_risk",
 ]

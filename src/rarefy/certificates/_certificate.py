@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils import check_array
 
+from rarefy._pictures import new_axes
 from rarefy.certificates._claims import Claims
 from rarefy.certificates._columns import kept_names, positions_by_name
 from rarefy.certificates._fields import METHODS_WITH_CHANCE, checked_fields, impossible
@@ -18,7 +19,7 @@ from rarefy.certificates._html import certificate_html
 from rarefy.certificates._labels import label_faults
 from rarefy.certificates._objective import Objective
 from rarefy.certificates._statement import sentences
-from rarefy.certificates._verdict import Verdict, headline, share_of, verdict_of
+from rarefy.certificates._verdict import Verdict, draw_shares, headline, share_of, verdict_of
 from rarefy.core.certificates.kernel_values import Regularised
 from rarefy.core.certificates.measurement import Measurement
 from rarefy.core.certificates.verify import Verification, verify, verify_regularised
@@ -43,8 +44,8 @@ class Certificate(Claims):
     verdict : {"strong", "useful", "weak", "none"}
         What it is worth: strong from a certified `share` of 0.9, useful from 0.5, weak from 0.1.
     share : float or None
-        The best that is certified: `objective_ratio`, else what is kept of squared margin over squared radius, else
-        `explained_ratio`.
+        The best that is certified: `objective_ratio`, what is kept of squared margin over squared radius, or where
+        there is neither what the kept columns explain of the data.
     sentence : str
         The verdict in one sentence.
     distortion : float
@@ -219,7 +220,7 @@ class Certificate(Claims):
         whole = as_rows(X)
         self._check_shape(whole)
         indices = positions_by_name(self.names, columns, self.indices, len(self.weights))
-        rows = whole if self.rows is None else whole.subset(self.rows)
+        data = rows = whole if self.rows is None else whole.subset(self.rows)
         if self.sketch is not None:
             if not 1 <= self.sketch.size < rows.shape[0] or self.sketch.seed < 0:  # it is drawn before it is checked
                 return Verification.refused("a sketch must have fewer rows than the data, and a seed >= 0")
@@ -229,7 +230,7 @@ class Certificate(Claims):
         found = verify(rows, indices, self.weights, self.measurement, bound=bound, tol=tol)
         more = label_faults(self, whole, indices, y)
         if self.regularised is not None:
-            more += verify_regularised(rows, indices, self.weights, self.regularised, tol)
+            more += verify_regularised(data, indices, self.weights, self.regularised, tol)
         reason = "; ".join([found.reason, *more] if found.reason else more)
         same = None if self.fingerprint is None else fingerprint(X) == self.fingerprint
         return replace(found, agrees=found.agrees and not more, reason=reason, same_data=same)
@@ -250,6 +251,21 @@ class Certificate(Claims):
     def measurement(self) -> Measurement:
         """What was measured, without the selection."""
         return Measurement(**{f.name: getattr(self, f.name) for f in fields(Measurement)})
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the certified shares beside the thresholds of the verdict.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or None, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        ax : matplotlib axes
+            What was drawn on.
+        """
+        return draw_shares(self, new_axes(7.0, 2.4) if ax is None else ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all fields, what is derived from them and the statement as plain values, ready for JSON.

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 from rarefy._fit import checked_arguments
 from rarefy._parameters import COUNT, POSITIVE, SHARE, draw_seed
 from rarefy.certificates._certificate import Certificate, make_certificate
-from rarefy.certificates._columns import support_indices
+from rarefy.certificates._columns import checked_weights, support_indices
 from rarefy.certificates._fingerprint import fingerprint
 from rarefy.certificates._labels import measured
 from rarefy.certificates._objective import make_objective
@@ -19,7 +19,7 @@ from rarefy.core.certificates.measure import measure, with_proof, with_span
 from rarefy.core.certificates.measurement import Measurement
 from rarefy.core.certificates.pencil import row_pencil
 from rarefy.core.certificates.regularised import pencil_curve
-from rarefy.core.linalg.rows import Array, Rows, as_rows
+from rarefy.core.linalg.rows import Rows, as_rows
 from rarefy.core.linalg.sketch import Sketch
 from rarefy.core.linalg.spectrum import decompose, resolve_rank
 from rarefy.core.linalg.truncated import decompose_leading
@@ -101,7 +101,7 @@ def certify(
     names = _names(X, feature_names)
     X = check_array(X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
     indices = support_indices(support, X.shape[1], names)
-    selection = Selection(indices, _weights(weights, len(indices)))
+    selection = Selection(indices, checked_weights(weights, len(indices), "certify"))
     whole, sketch = as_rows(X), None
     if sketch_size is not None and sketch_size < X.shape[0]:
         sketch = Sketch(sketch_size, draw_seed(random_state))
@@ -159,19 +159,3 @@ def _with_labels(
     if C is None:
         return found
     return replace(found, objective=make_objective(X, found.indices, found.weights, y, loss, float(C)))
-
-
-def _weights(weights: Any, k: int) -> Array:
-    if weights is None:
-        return np.ones(k)
-    try:
-        weights = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ParameterError(f"weights of certify must be numbers; got {weights!r}.") from error
-    if weights.shape != (k,):
-        raise ParameterError(
-            f"weights must have one entry for each of the {k} kept features; got shape {weights.shape}."
-        )
-    if not np.all(np.isfinite(weights) & (weights > 0)):
-        raise ParameterError("weights must be finite and positive; leave a feature out rather than weighting it 0.")
-    return weights

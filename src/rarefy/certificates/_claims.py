@@ -66,6 +66,7 @@ class Claims:
         sketch: Sketch | None
         measured: dict[str, float]
         unseen: int
+        complete: bool
         explained: float | None
         explainable: float | None
         objective: Objective | None
@@ -204,7 +205,7 @@ class Claims:
     @property
     def _whole(self) -> bool:
         """Whether V spans the whole row space of the data, so that claims about models follow."""
-        return self.sketch is None and self.rank == self.numerical_rank and not self.unseen
+        return self.sketch is None and self.complete and self.rank == self.numerical_rank and not self.unseen
 
     def _contradicted(self, name: str, *, above: bool) -> bool:
         """Whether a measured ratio of after to before lies outside what the eigenvalues allow."""

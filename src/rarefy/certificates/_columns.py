@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from rarefy.core.linalg.rows import Index
+from rarefy.core.linalg.rows import Array, Index
 from rarefy.exceptions import ParameterError
 
 
@@ -81,3 +81,20 @@ def _from_names(support: Any, names: Iterable[Any] | None) -> Index:
     if unknown:
         raise ParameterError(f"support names columns that X does not have: {unknown[:5]}.")
     return np.array([position[name] for name in support], dtype=np.intp)
+
+
+def checked_weights(weights: Any, k: int, owner: str) -> Array:
+    """Weights of k kept columns: finite and positive, 1 where none are given."""
+    if weights is None:
+        return np.ones(k)
+    try:
+        weights = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"weights of {owner} must be numbers; got {weights!r}.") from error
+    if weights.shape != (k,):
+        raise ParameterError(
+            f"weights must have one entry for each of the {k} kept features; got shape {weights.shape}."
+        )
+    if not np.all(np.isfinite(weights) & (weights > 0)):
+        raise ParameterError("weights must be finite and positive; leave a feature out rather than weighting it 0.")
+    return weights

@@ -133,6 +133,8 @@ def _conditions(v: Mapping[str, Any]) -> dict[str, bool]:
         "as many features are asked for as are kept at least, and no more than there are": len(indices)
         <= v["n_requested"]
         and (v["method"] == "all" or v["n_requested"] <= d),
+        "of an incomplete decomposition one dimension more than V has is known": v["complete"]
+        or v["numerical_rank"] == v["rank"] + 1,
         f"weighting must be one of {', '.join(_WEIGHTINGS)}": v["weighting"] in _WEIGHTINGS,
         "unit weights are 1": v["weighting"] != "unit" or bool(np.all(weights == 1.0)),
         "explained and explainable are None or shares": all(

@@ -1,6 +1,6 @@
 """What a certificate is worth, in one word and one sentence that a practitioner understands."""
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -13,7 +13,7 @@ THRESHOLDS: tuple[tuple[float, Verdict], ...] = ((0.9, "strong"), (0.5, "useful"
 
 
 def share_of(c: "Certificate") -> float | None:
-    """The best certified share: of an objective, of squared margin over squared radius, of what can be explained."""
+    """The best certified share: of an objective, of squared margin over squared radius, of the data."""
     return max((share for share, _ in _shares(c)), default=None)
 
 
@@ -29,8 +29,8 @@ def _shares(c: "Certificate") -> list[tuple[float, str]]:
     # What holds for some rows only counts where nothing is certified for all.
     if c.margin_floor is not None and (c.rows is None or not found):
         found.append((c.margin_floor / growth, "margin"))
-    if not found and c.explained_ratio is not None and c.kind != "none":
-        found.append((c.explained_ratio, "explained"))
+    if not found and c.explained is not None and c.kind not in ("none", "estimate"):
+        found.append((c.explained, "explained"))
     return found
 
 
@@ -53,11 +53,9 @@ def headline(c: "Certificate") -> str:
             f"With these {kept} columns a linear {model} reaches at least {_percent(share)} of what all "
             f"{c.n_features} columns allow.{_more_columns(c)}"
         )
-    if what == "explained" and c.explained is not None:
-        return (
-            f"These {kept} columns explain {_percent(c.explained)} of the data, {_percent(share)} of what "
-            f"any {kept} dimensions could; about classes nothing is certified."
-        )
+    if what == "explained":
+        best = "" if c.explainable is None else f" (any {kept} dimensions: at most {_percent(c.explainable)})"
+        return f"These {kept} columns explain {_percent(share)} of the data{best}; about classes nothing is certified."
     labels = "of all rows, for these labels" if what == "all rows" else "whatever the labels are"
     about = "" if c.rows is None or what == "all rows" else f" among the {len(c.rows)} support vectors"
     return (
@@ -113,3 +111,26 @@ def columns_needed(c: "Certificate", share: float) -> int:
 def _q(share: float) -> float:
     root = float(np.sqrt(share))
     return (1.0 - root) / (1.0 + root)
+
+
+def draw_shares(c: "Certificate", ax: Any) -> Any:
+    """One bar a claim, the thresholds behind them."""
+    growth = max(1.0, c.eigenvalues[1])
+    named = {
+        "objective, these labels": c.objective_ratio,
+        "objective, all rows": c.all_rows_ratio,
+        "SVM objective, any labels": c.soft_margin_ratio,
+        "margin² / radius², any labels": None if c.margin_floor is None else c.margin_floor / growth,
+        "of the data explained": None if c.sketch is not None else c.explained,
+    }
+    shares = {name: share for name, share in named.items() if share is not None}
+    for least, word in THRESHOLDS:
+        ax.axvline(least, color="0.75", linewidth=0.8, zorder=0)
+        ax.text(least, 1.02, word, transform=ax.get_xaxis_transform(), ha="center", fontsize=8, color="0.4")
+    ax.barh(list(shares), list(shares.values()), color="#2a7f9e")
+    ax.invert_yaxis()
+    ax.set(xlim=(0.0, 1.0), xlabel=f"certified share, {len(c.indices)} of {c.n_features} columns")
+    if not shares:
+        ax.text(0.5, 0.5, "nothing is certified", transform=ax.transAxes, ha="center")
+        ax.set_yticks([])
+    return ax

@@ -17,9 +17,10 @@ from sklearn.utils.multiclass import type_of_target
 from rarefy._fit import checked_arguments
 from rarefy._parallel import run_parallel
 from rarefy._parameters import COUNT, SHARE, Number
+from rarefy._pictures import new_axes
 from rarefy.core.linalg.rows import Array, Index
 from rarefy.core.statistics.stability import stability
-from rarefy.exceptions import FewerFeaturesWarning, MissingExtraError, ParameterError
+from rarefy.exceptions import FewerFeaturesWarning, ParameterError
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -121,12 +122,7 @@ class StabilityReport:
             What was drawn on.
         """
         names, values = zip(*self.top(k), strict=True)
-        if ax is None:
-            try:
-                from matplotlib.figure import Figure
-            except ModuleNotFoundError as error:
-                raise MissingExtraError('Pictures need matplotlib: pip install "rarefy[cli]"') from error
-            ax = Figure(figsize=(6.4, 0.25 * k + 1.2), layout="constrained").add_subplot()
+        ax = new_axes(6.4, 0.25 * k + 1.2) if ax is None else ax
         ax.barh(range(len(values)), values, color="#c8553d")
         ax.set_yticks(range(len(values)), [str(name) for name in names])
         ax.invert_yaxis()

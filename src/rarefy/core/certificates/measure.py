@@ -72,7 +72,7 @@ def with_proof(found: Measurement, X: Rows, selection: Selection) -> Measurement
 
 
 def with_span(found: Measurement, X: Rows, selection: Selection, whole: Decomposition) -> Measurement:
-    """The same with what the kept columns explain, where they are fewer than the dimensions of the data.
+    """The same with what the kept columns explain, where V does not span the data or they are fewer than dimensions.
 
     Parameters
     ----------
@@ -86,14 +86,14 @@ def with_span(found: Measurement, X: Rows, selection: Selection, whole: Decompos
         The singular values of the data.
     """
     k = len(selection.indices)
-    if k >= whole.rank and whole.complete:
+    if k >= found.numerical_rank == found.rank:
         return found
     Q, R, _ = sl.qr(X.T.take(selection.indices).T, mode="economic", pivoting=True, check_finite=False)
     size = np.abs(R.diagonal())
     Q = Q[:, size > max(X.shape) * EPS * float(size.max(initial=0.0))]
     projected, largest = X.T @ Q, float(whole.scale)
     inside = float(np.sum((projected / largest) ** 2)) / whole.trace
-    best = float(np.sum(whole.sigma[:k] ** 2)) / whole.trace if k <= whole.rank else None
+    best = float(np.sum(whole.sigma[:k] ** 2)) / whole.trace if k <= whole.rank or whole.complete else None
     return replace(found, explained=min(1.0, inside), explainable=None if best is None else min(1.0, best))
 
 

@@ -1,0 +1,24 @@
+"""Axes and data frames, for values that have a picture and a table; both need what is not always installed."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+from rarefy.exceptions import MissingExtraError
+
+
+def new_axes(width: float = 6.0, height: float = 4.0) -> Any:
+    """Axes of a new figure; matplotlib comes with an extra."""
+    try:
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError as error:
+        raise MissingExtraError('Pictures need matplotlib: pip install "rarefy[cli]"') from error
+    return Figure(figsize=(width, height), layout="constrained").subplots()
+
+
+def data_frame(columns: Mapping[str, Any]) -> Any:
+    """A pandas data frame."""
+    try:
+        return import_module("pandas").DataFrame(dict(columns))
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("Data frames need pandas: pip install pandas") from error
