@@ -119,6 +119,7 @@ def test_rows_a_step_counts_what_was_scored():
         bss(V, 40)
     assert counts[0] == (48, 0, 0)
     assert all(rows == scored / steps >= 1 and steps == 8 for rows, scored, steps in counts[1:])
+    assert len(counts) == 5
 
 
 def test_repeats_are_taken_only_when_no_new_row_qualifies_and_their_weights_add_up():

@@ -221,24 +221,26 @@ def _sparsify(V: RightVectors, r: int, upper: _Upper, progress: Progress | None)
     candidates = Candidates(V, grouped=upper.ignores_length)
     lam, W = np.zeros(ell), np.zeros((ell, 0))
     chosen, t = np.empty(r, dtype=np.intp), np.empty(r)
-    k = 0  # steps since the last decomposition
-    with threads_for(ell):
-        for tau in range(r):
-            if k == W.shape[1]:
-                lam, Q = np.linalg.eigh(np.diag(lam) + W @ W.T)
-                k, W = 0, np.zeros((ell, _epoch_length(ell, candidates.rows_a_step)))
-                lower.rebase(lam, tau, W.shape[1])
-                upper.rebase(lam)
-                candidates.rebase(Q)
-            lower.advance(tau, W[:, :k])
-            upper.advance(tau, W[:, :k])
-            row = candidates.first_allowed(lower, upper)
-            lower.add(row.t, *row.lower_forms)
-            upper.add(row.t, *row.upper_forms)
-            candidates.take(row.position)
-            chosen[tau], t[tau] = candidates.order[row.position], row.t
-            W[:, k] = np.sqrt(row.t) * row.c
-            k += 1
-            if progress is not None:
-                progress(tau + 1, r)
+    start = 0
+    while start < r:
+        with threads_for(ell):
+            lam, Q = np.linalg.eigh(np.diag(lam) + W @ W.T)
+            W = np.zeros((ell, min(_epoch_length(ell, candidates.rows_a_step), r - start)))
+            candidates.rebase(Q)
+        lower.rebase(lam, start, W.shape[1])
+        upper.rebase(lam)
+        with threads_for(0):  # the products of a step are small whatever l is
+            for k in range(W.shape[1]):
+                tau = start + k
+                lower.advance(tau, W[:, :k])
+                upper.advance(tau, W[:, :k])
+                row = candidates.first_allowed(lower, upper)
+                lower.add(row.t, *row.lower_forms)
+                upper.add(row.t, *row.upper_forms)
+                candidates.take(row.position)
+                chosen[tau], t[tau] = candidates.order[row.position], row.t
+                W[:, k] = np.sqrt(row.t) * row.c
+                if progress is not None:
+                    progress(tau + 1, r)
+        start += W.shape[1]
     return Selection.from_draws(chosen, t * (1.0 - np.sqrt(ell / r)) / r)
