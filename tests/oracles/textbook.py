@@ -104,6 +104,29 @@ def unweighted(V, k, raise_share=0.25):
     return np.array(chosen)
 
 
+def adaptive_columns(X, V):
+    """The residual matrix itself, a null space for the directions left, every column at every step."""
+    from scipy.linalg import null_space
+
+    E, chosen = X - X @ V @ V.T, []
+    noise = 1e-10 * np.linalg.norm(X, axis=0).max()
+    E[:, np.linalg.norm(E, axis=0) <= noise] = 0
+    while V.shape[1]:
+        nu2 = (V**2).sum(axis=1)
+        usable = nu2 > 1e-9 * V.shape[1] / len(V)
+        quotient = np.where(usable, (E**2).sum(axis=0) / np.where(usable, nu2, 1), np.inf)
+        mean = (E**2).sum() / nu2[usable].sum()
+        pool = np.flatnonzero(quotient <= quotient.min() + 1e-9 * mean)
+        key = np.round(nu2[pool], 12)
+        j = pool[np.flatnonzero(key == key.max())[0]]
+        u = V[j] / np.linalg.norm(V[j])
+        E = E - np.outer(E[:, j], V @ u / (V[j] @ u))
+        E[:, j] = 0
+        V = V @ null_space(u[None, :])
+        chosen.append(j)
+    return np.array(chosen, dtype=int)
+
+
 def sandwich(V, indices, weights):
     """Eigenvalues of V'RR'V, increasing."""
     R = np.zeros((V.shape[0], len(indices)))
