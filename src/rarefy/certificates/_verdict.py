@@ -97,15 +97,15 @@ def _more_columns(c: "Certificate", *, width: bool = False) -> str:
 def columns_needed(c: "Certificate", share: float) -> int:
     """About how many columns a share needs, from the share that these have.
 
-    Of spectral sparsification the squared margin over the squared radius is known to keep ((1 - q) / (1 + q))^2 with
-    q = sqrt(l / r). The l that explains what was measured is taken for the one that explains the rest. All columns
-    keep everything.
+    Spectral sparsification keeps ((1 - q) / (1 + q))^2 of squared margin over squared radius, with q = sqrt(l / r)
+    guaranteed. Measured on documents and genes q falls like 1 / r, or faster, and that is taken here: an estimate. All
+    columns keep everything.
     """
     now = c.share
     if now is None or not now > 0.0:
         return c.n_features
-    q, wanted = (_q(min(now, 1.0 - 1e-12)), _q(share))
-    return int(min(c.n_features, max(len(c.indices), np.ceil(len(c.indices) * (q / wanted) ** 2))))
+    factor = max(1.0, _q(min(now, 1.0)) / _q(share))
+    return int(min(c.n_features, np.ceil(len(c.indices) * factor)))
 
 
 def _q(share: float) -> float:
