@@ -9,8 +9,8 @@ from sklearn.svm import SVC, LinearSVC
 
 import rarefy
 from rarefy.certificates._verdict import columns_needed, verdict_of
-from rarefy.exceptions import ParameterError
-from rarefy.selection import BSSSelector, RandomSelector, SupportVectorSelector
+from rarefy.exceptions import FewerFeaturesWarning, ParameterError
+from rarefy.selection import BSSSelector, LeverageScoreSelector, RandomSelector, SupportVectorSelector
 
 
 def problem(n=30, d=300, seed=0, shift=1.0):
@@ -201,3 +201,28 @@ def test_the_best_weights_are_never_worse():
     kept = BSSSelector(45, method="unweighted").fit(X)
     assert kept.support_.sum() == 45
     assert np.all(kept.weights_ == 1.0)
+
+
+@pytest.mark.parametrize("r", [3, 10, 30])
+def test_adaptive_sampling_bounds_what_is_left(r):
+    X, _ = problem(30, 200)
+    X *= np.logspace(0, -3, 30)[:, None]
+    found = LeverageScoreSelector(r, sampling="adaptive").fit(X)
+    c = found.certificate_
+    assert found.support_.sum() == r
+    assert (c.method, c.rank, c.weighting) == ("adaptive", r, "unit")
+    assert c.verify(X)
+    if r < 30:
+        assert 1.0 <= c.residual_factor <= r + 1
+        assert f"at most {r + 1} is proved" in c.statement
+    with pytest.warns(FewerFeaturesWarning, match="no more dimensions"):
+        assert LeverageScoreSelector(40, sampling="adaptive").fit(X).support_.sum() == 30
+
+
+def test_what_would_take_hours_is_the_published_method(monkeypatch):
+    X, _ = problem()
+    published = BSSSelector(60, weighting="bss").fit(X)
+    monkeypatch.setattr("rarefy.selection._bss._MOST_FLOPS", 1e3)
+    found = BSSSelector(60).fit(X)
+    np.testing.assert_array_equal(found.support_, published.support_)
+    assert found.certificate_.weighting == "own"

@@ -191,6 +191,13 @@ class Claims:
         return self.explained / self.explainable
 
     @property
+    def residual_factor(self) -> float | None:
+        """How many times the least that as many dimensions leave of the data is what the kept columns leave."""
+        if self.explained is None or self.explainable is None or not self.explainable < 1.0:
+            return None
+        return (1.0 - self.explained) / (1.0 - self.explainable)
+
+    @property
     def ambiguous(self) -> bool:
         """Whether the cut after the leading dimensions passes through (nearly) equal singular values."""
         top, bottom = self.singular_values

@@ -34,6 +34,8 @@ def sentences(c: "Certificate") -> list[str]:
     if c.explained is not None:
         best = "" if c.explainable is None else f"; any {len(c.indices)} dimensions at most {c.explainable:.4g}"
         lines.append(f"The kept columns explain {c.explained:.4g} of the squared norm of the data{best}.")
+        if c.method == "adaptive" and c.residual_factor is not None and c.rank == len(c.indices):
+            lines[-1] += f" They leave {c.residual_factor:.4g} times the least; at most {c.rank + 1} is proved."
     lines += [f"Measured: {name.replace('_', ' ')} {value:.6g}." for name, value in c.measured.items()]
     return lines
 

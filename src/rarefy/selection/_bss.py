@@ -15,7 +15,7 @@ from rarefy._fit import fit_method
 from rarefy._parameters import COUNT, SHARE
 from rarefy._progress import progress_bar
 from rarefy._warnings import warn_user
-from rarefy.core.linalg.rows import as_rows
+from rarefy.core.linalg.rows import Rows, as_rows
 from rarefy.core.linalg.spectrum import Decomposition, Spectrum, residual_norms2, resolve_rank
 from rarefy.core.sparsify import Selection
 from rarefy.core.sparsify.bss import Progress, bss, dual_set
@@ -30,6 +30,8 @@ _REPEATS = (
     "some columns were taken several times, and their weights account for it. The certificate holds as it is; set "
     "n_features_to_select to a smaller number, or method='unweighted', which repeats none."
 )
+_MOST_FLOPS = 2e12
+"""Beyond so many operations the published method, columns and weights, is what the default takes."""
 _TOKEN = 1e-3
 """What columns that the best weights leave out may add to the eigenvalues, which are about 1."""
 
@@ -63,7 +65,9 @@ class BSSSelector(SpectralSelector):
     weighting : {"optimal", "bss", "unit"}, default="optimal"
         With `method="single"`, "optimal" chooses columns and then the weights that make the eigenvalues most even,
         never less so than "bss" is guaranteed to be; "bss" is the published method, columns and weights; "unit" takes
-        its columns as they are. "dual" has weights of its own unless they are 1, and those of "unweighted" are 1.
+        its columns as they are. "dual" has weights of its own unless they are 1, and those of "unweighted" are 1. For
+        thousands of samples and features to keep "optimal" would take hours and is "bss" (`certificate_.weighting`
+        says which).
     target : dict or None, default=None
         What the certificate has to grant with `n_features_to_select="auto"`: `{"margin": 0.5}` for `margin_floor`,
         `{"risk": 1.2}` for `risk_ratio`, or `{"objective": 0.8}` for `objective_ratio`, which needs y (with keys "C",
@@ -217,20 +221,26 @@ class BSSSelector(SpectralSelector):
         )
         return possible
 
-    def _choose(self, spec: Spectrum, budget: int, rng: np.random.Generator) -> Choice:
+    def _choose(self, X: Rows, spec: Spectrum, budget: int, rng: np.random.Generator) -> Choice:
         progress = progress_bar("selecting")
         if self.method == "unweighted":
             return Choice(unweighted(spec.V, budget, progress), "unweighted", "", weighting="unit")
         if self.method == "dual":
             residual2 = residual_norms2(spec)
             found = Choice(dual_set(spec.V, residual2, budget, progress), "dual", _REPEATS, residual2=residual2)
-        elif self.weighting == "optimal" and self.rescale:
+        elif self.weighting == "optimal" and self.rescale and _affordable(spec, budget):
             return Choice(_most_even(spec, budget, progress), "bss", _REPEATS, weighting="optimal")
         else:
             found = Choice(bss(spec.V, budget, progress), "bss", _REPEATS)
         if self.weighting == "unit":
             return replace(found, selection=unit_weights(found.selection), weighting="unit")
         return found
+
+
+def _affordable(spec: Spectrum, budget: int) -> bool:
+    """Whether scoring all columns at every step, and ten steps of an optimisation after it, take minutes at most."""
+    (d, ell), r = spec.V.shape, budget
+    return 4 * d * ell * r + 40 * r * ell * (r + 2 * ell) <= _MOST_FLOPS
 
 
 def _most_even(spec: Spectrum, budget: int, progress: Progress | None) -> Selection:

@@ -7,8 +7,10 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from rarefy._parameters import COUNT, SHARE
-from rarefy.core.linalg.rows import Array
+from rarefy.core.linalg.rows import Array, Rows
 from rarefy.core.linalg.spectrum import Decomposition, Spectrum, resolve_rank
+from rarefy.core.sparsify import Selection
+from rarefy.core.sparsify.adaptive import adaptive_columns
 from rarefy.core.sparsify.leverage import sample
 from rarefy.selection._base import N_FEATURES
 from rarefy.selection._spectral import Choice, SpectralSelector
@@ -19,6 +21,7 @@ _SHORTFALL = {
     "poisson": "the number of features drawn is random. Ask for more features, or set sampling='top', which keeps as "
     "many as are asked for.",
     "top": "",
+    "adaptive": "there are no more dimensions to choose a column for. Ask for fewer, or set another sampling.",
 }
 
 
@@ -39,10 +42,12 @@ class LeverageScoreSelector(SpectralSelector):
     sketch_size : int or None, default=None
         Take the scores from a Gaussian sketch of this many rows; the certificate is then an estimate and no proof.
         None takes them from the data.
-    sampling : {"replacement", "poisson", "top"}, default="replacement"
+    sampling : {"replacement", "poisson", "top", "adaptive"}, default="replacement"
         r independent draws (the squared weights of a feature drawn repeatedly add up); each feature independently
-        with probability min(1, r p), at most r of them; or the r largest scores, unweighted
-        and without a bound beforehand.
+        with probability min(1, r p), at most r of them; the r largest scores, unweighted
+        and without a bound beforehand; or, for r up to the rank, one column for each of the r leading dimensions with
+        scores that are brought up to date after every choice: what r columns leave of the data is then at most r + 1
+        times the least that r dimensions leave. Nothing is random there, and weights are 1.
     failure_probability : float, default=0.1
         Probability with which the bound in the certificate may fail. The distortion measured
         afterwards holds in any case.
@@ -77,6 +82,9 @@ class LeverageScoreSelector(SpectralSelector):
 
     References
     ----------
+    [CortinovisKressner2024] A. Cortinovis and D. Kressner, Adaptive randomized pivoting for column subset selection,
+    DEIM, and low-rank approximation, 2024.
+
     [PaulMagdonIsmailDrineas2015] S. Paul, M. Magdon-Ismail and P. Drineas, Feature selection for linear SVM with
     provable guarantees, 2015.
 
@@ -98,7 +106,7 @@ class LeverageScoreSelector(SpectralSelector):
         "n_features_to_select": N_FEATURES,
         "rank": [COUNT, SHARE, None],
         "sketch_size": [COUNT, None],
-        "sampling": [StrOptions({"replacement", "poisson", "top"})],
+        "sampling": [StrOptions({"replacement", "poisson", "top", "adaptive"})],
         "failure_probability": [SHARE],
         "rescale": ["boolean"],
         "random_state": ["random_state"],
@@ -112,7 +120,7 @@ class LeverageScoreSelector(SpectralSelector):
         *,
         rank: float | None = None,
         sketch_size: int | None = None,
-        sampling: Literal["replacement", "poisson", "top"] = "replacement",
+        sampling: Literal["replacement", "poisson", "top", "adaptive"] = "replacement",
         failure_probability: float = 0.1,
         rescale: bool = True,
         random_state: Any = None,
@@ -126,12 +134,20 @@ class LeverageScoreSelector(SpectralSelector):
         self.random_state = random_state
 
     def _n_needed(self, budget: int) -> int | None:
+        if self.sampling == "adaptive" and self.rank is None:
+            return budget
         return int(self.rank) if isinstance(self.rank, Integral) else None
 
     def _n_dimensions(self, whole: Decomposition, budget: int) -> int:
-        return resolve_rank(whole.sigma, self.rank)
+        wanted = resolve_rank(whole.sigma, self.rank)
+        return min(wanted, budget) if self.sampling == "adaptive" else wanted
 
-    def _choose(self, spec: Spectrum, budget: int, rng: np.random.Generator) -> Choice:
+    def _choose(self, X: Rows, spec: Spectrum, budget: int, rng: np.random.Generator) -> Choice:
+        if self.sampling == "adaptive":
+            columns = adaptive_columns(X, spec.V)
+            return Choice(
+                Selection(columns, np.ones(len(columns))), "adaptive", _SHORTFALL["adaptive"], weighting="unit"
+            )
         return Choice(
             sample(spec.V.norms2, budget, self.sampling, rng),
             self.sampling,

@@ -114,7 +114,7 @@ class SpectralSelector(UnsupervisedSelector):
                 "to select. Check how X was read or preprocessed."
             )
         spec = whole.leading(None if everything else self._n_dimensions(whole, budget))
-        chosen = _all_columns(used, X.shape[1]) if everything else self._choose(spec, budget, rng)
+        chosen = _all_columns(used, X.shape[1]) if everything else self._choose(rows, spec, budget, rng)
         if not self.rescale:
             chosen = replace(chosen, selection=unit_weights(chosen.selection), weighting="unit")
         found = with_proof(measure(spec, chosen.selection, chosen.residual2), rows, chosen.selection)
@@ -168,8 +168,8 @@ class SpectralSelector(UnsupervisedSelector):
         """How many singular vectors to preserve, given the nonzero singular values."""
 
     @abstractmethod
-    def _choose(self, spec: Spectrum, budget: int, rng: np.random.Generator) -> Choice:
-        """Choose at most `budget` columns."""
+    def _choose(self, X: Rows, spec: Spectrum, budget: int, rng: np.random.Generator) -> Choice:
+        """Choose at most `budget` columns of X."""
 
     def _scores(self, spec: Spectrum) -> Array | None:
         """Scores of all columns, where the selector has some."""
