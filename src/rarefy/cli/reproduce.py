@@ -15,10 +15,17 @@ from rarefy._files import check_writable
 from rarefy.cli._progress import progress_display
 from rarefy.exceptions import MissingDataError
 from rarefy.papers import Table, Verdict, load_tables, run_table
-from rarefy.papers.claims import BETTER, NO_DATA, NOT_REACHED, NOT_RUN, REPRODUCED, Results
-from rarefy.papers.page import write_results
+from rarefy.papers.claims import BETTER, NO_DATA, NOT_REACHED, NOT_RUN, NOT_SETTLED, REPRODUCED, Results
+from rarefy.papers.page import OtherRun, number_text, read_other_run, write_results
 
-_STYLES = {REPRODUCED: "green", BETTER: "green", NOT_REACHED: "red", NO_DATA: "yellow", NOT_RUN: "dim"}
+_STYLES = {
+    REPRODUCED: "green",
+    BETTER: "green",
+    NOT_REACHED: "red",
+    NOT_SETTLED: "yellow",
+    NO_DATA: "yellow",
+    NOT_RUN: "dim",
+}
 _FEW = 5
 """If more claims than these were not run, they are counted rather than listed."""
 
@@ -126,7 +133,10 @@ class _Run:
             return False
         page = write_results(table, self.mode, results, verdicts, self.out)
         not_run = sum(verdict.outcome == NOT_RUN for verdict in verdicts)
-        self.console.print(_grid(table, verdicts, list_not_run=not_run <= _FEW))
+        beside = read_other_run(table, self.mode, self.out)
+        self.console.print(_grid(table, verdicts, beside, list_not_run=not_run <= _FEW))
+        if beside is not None and not beside.same_code:
+            self.console.print(f"The {beside.mode} run was made with other code of the library.")
         if not_run > _FEW:
             self.console.print(f"{not_run} more claims were not run: they concern cells that this grid does not have.")
         self.console.print(f"Page: {escape(str(page))}", highlight=False, soft_wrap=True)
@@ -149,15 +159,17 @@ class _Run:
         self.console.print(text, highlight=False)
 
 
-def _grid(table: Table, verdicts: list[Verdict], *, list_not_run: bool) -> Grid:
+def _grid(table: Table, verdicts: list[Verdict], beside: OtherRun | None, *, list_not_run: bool) -> Grid:
+    """The claims; under "paper" only what the paper prints, what we compare with has a column of its own."""
     grid = Grid(title=f"{table.id}: {table.title}", title_justify="left")
-    for header in ("claim", "paper", "ours", "verdict"):
-        grid.add_column(header, justify="left" if header in ("claim", "verdict") else "right")
+    headers = ["claim", "paper", "ours", "ours, compared with", "verdict"]
+    for header in headers + ([] if beside is None else [f"{beside.mode} run"]):
+        numeric, least = header in headers[1:4], 26 if header == "claim" else None
+        grid.add_column(header, justify="right" if numeric else "left", min_width=least)
     for v in verdicts:
         if v.outcome == NOT_RUN and not list_not_run:
             continue
-        theirs = "" if v.theirs is None else f"{v.theirs:.4g}"
-        spread = f" ± {v.standard_error:.2g}" if v.standard_error else ""
-        ours = "" if v.ours is None else f"{v.ours:.4g}{spread}"
-        grid.add_row(v.claim.what, theirs, ours, f"[{_STYLES[v.outcome]}]{v.outcome}[/]")
+        numbers = (number_text(v.paper), number_text(v.ours, v.standard_error), number_text(v.other))
+        other = [] if beside is None else [beside.texts.get(v.claim.title, "")]
+        grid.add_row(escape(v.claim.title), *numbers, f"[{_STYLES[v.outcome]}]{v.outcome}[/]", *other)
     return grid

@@ -18,7 +18,7 @@ import rarefy
 from rarefy._files import write_atomically
 from rarefy.datasets._provenance import fingerprint, recorded_files
 from rarefy.exceptions import MissingDataError
-from rarefy.papers.claims import Cell, Metrics, Results, Table, Verdict, judge
+from rarefy.papers.claims import Cell, Metrics, Results, Table, Verdict
 
 StrPath = str | PathLike[str]
 Measured = Metrics | list[Metrics]
@@ -73,7 +73,7 @@ def run_table(
     store.mkdir(parents=True, exist_ok=True)
     calls = table.calls(mode)
     paths = [store / f"{cell_key(call)}.json" for call, _ in calls]
-    origin = _origin(table.run)
+    origin = origin_of(table.run)
     sizes = [None if table.batched is None else len(cells) for _, cells in calls]
     found = [
         None if fresh else read_cell(path, call, origin, data, size)
@@ -104,7 +104,7 @@ def run_table(
     for (_, cells), metrics in zip(calls, found, strict=True):
         if metrics is not None:
             results += zip(cells, metrics if isinstance(metrics, list) else [metrics], strict=True)
-    return results, [judge(claim, results) for claim in table.claims]
+    return results, table.judge(results)
 
 
 def cell_key(cell: Cell) -> str:
@@ -132,13 +132,13 @@ def read_cell(path: StrPath, cell: Cell, origin: str, data: StrPath | None, size
     return metrics if complete else None
 
 
-def _origin(run: Callable[..., Any]) -> str:
-    """Fingerprint of the code that a cell's result depends on: the library's, and that of the table."""
+def origin_of(run: Callable[..., Any]) -> str:
+    """Return a fingerprint of the code that a cell's result depends on: the library's, and that of the table."""
     try:
         code = inspect.getsource(run)
         module = Path(inspect.getfile(run))
     except (OSError, TypeError):  # defined interactively
-        code, module = run.__qualname__, Path()
+        code, module = getattr(run, "__qualname__", ""), Path()
     package = Path(rarefy.__file__).parent
     parts = [code, _digest_of(package)]
     if module.suffix == ".py" and package not in module.resolve().parents:
