@@ -12,9 +12,11 @@ if TYPE_CHECKING:
     from rarefy import certificates, config, datasets, exceptions, kernel, metrics, ranking, selection
     from rarefy.certificates import (
         Certificate,
+        KernelCertificate,
         RidgeCurve,
         certified_signs,
         certify,
+        certify_kernels,
         hard_margin2,
         minimum_enclosing_ball,
         prediction_difference_bound,
@@ -28,10 +30,12 @@ __version__ = "0.1.0"
 _SUBPACKAGES = ("certificates", "config", "datasets", "exceptions", "kernel", "metrics", "ranking", "selection")
 _HOME = {
     "Certificate": "certificates",
+    "KernelCertificate": "certificates",
     "RidgeCurve": "certificates",
     "StabilityReport": "selection",
     "certified_signs": "certificates",
     "certify": "certificates",
+    "certify_kernels": "certificates",
     "hard_margin2": "certificates",
     "minimum_enclosing_ball": "certificates",
     "prediction_difference_bound": "certificates",
@@ -42,11 +46,13 @@ _HOME = {
 
 __all__ = [
     "Certificate",
+    "KernelCertificate",
     "RidgeCurve",
     "StabilityReport",
     "certificates",
     "certified_signs",
     "certify",
+    "certify_kernels",
     "config",
     "config_context",
     "datasets",

@@ -2,15 +2,19 @@
 
 from rarefy.certificates._certificate import Certificate
 from rarefy.certificates._certify import certify
+from rarefy.certificates._certify_kernels import certify_kernels
 from rarefy.certificates._curve import RidgeCurve, ridge_curve
 from rarefy.certificates._geometry import hard_margin2, minimum_enclosing_ball
+from rarefy.certificates._kernel import KernelCertificate
 from rarefy.certificates._ridge import certified_signs, prediction_difference_bound, ridge_risk
 
 __all__ = [
     "Certificate",
+    "KernelCertificate",
     "RidgeCurve",
     "certified_signs",
     "certify",
+    "certify_kernels",
     "hard_margin2",
     "minimum_enclosing_ball",
     "prediction_difference_bound",

@@ -13,22 +13,19 @@ vector serves as both points, because the optimal coefficients are the optimal d
 
 K~ <= K makes the ratio at most 1, but two kernels need not be ordered, so both ends are stated.
 
-*Rounding.* |K_ij| <= l_i l_j with l_i^2 = K_ii, so a product with K is known to gamma_n l_i sum_j |beta_j| l_j. A sum of
-beta that is not zero by delta is mended by moving one entry, at the cost of about delta times the slope there. K may be
-off from a positive semi-definite matrix by (4n + 8) eps tr K, which moves the form by that times |beta|^2. All of it is
-taken off D and added to P.
+*Rounding.* |K_ij| <= l_i l_j with l_i^2 = K_ii, so a product with K is known to gamma_n l_i sum_j |beta_j| l_j. A sum
+of beta that is not zero by delta is mended by moving one entry, at the cost of about delta times the slope there. K may
+be off from a positive semi-definite matrix by (4n + 8) eps tr K, which moves the form by that times |beta|^2. All of it
+is taken off D and added to P.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from rarefy.certificates._objective import stated
-from rarefy.core.certificates.regularised import subspace_share
-from rarefy.core.linalg.rows import Array, DenseRows
-from rarefy.core.losses.margins import LossName, MarginLoss, best_intercept
-from rarefy.core.svm.linear_machine import linear_machine
+from rarefy.core.linalg.rows import Array
+from rarefy.core.losses.margins import LossName, MarginLoss
 
 _UNIT = 2.0**-53
 _STEEPEST = 50.0
@@ -123,20 +120,6 @@ class Products:
         return Products(self.beta * t, self.product * t, self.diagonal)
 
 
-def make_kernel_objective(K: Array, K_kept: Array, Y: Array, loss: LossName, C: float) -> KernelObjective:
-    """Train with both kernel matrices, and state what the machines prove."""
-    return objective_from(*(Products.of(A, _trained(A, Y, loss, C)) for A in (K, K_kept)), Y, loss, C)
-
-
-def objective_from(whole: Products, kept: Products, Y: Array, loss: LossName, C: float) -> KernelObjective:
-    """State what given coefficients prove, with the best intercepts."""
-    b, b_kept = (_intercepts(found, Y, loss, C) for found in (whole, kept))
-    lower, upper_whole = bounds(whole, Y, C, loss, b)
-    lower_kept, upper = bounds(kept, Y, C, loss, b_kept)
-    first, second = stated(lower, upper), stated(lower_kept, upper_whole)
-    return KernelObjective(loss, C, *first, *second, whole.beta, kept.beta, b, b_kept)
-
-
 def bounds(found: Products, Y: Array, C: float, loss: LossName, intercept: Array) -> tuple[float, float]:
     """A number below the optimum of machines with this kernel, and one above it; infinite where none is proved."""
     if not (np.all(np.isfinite(found.product)) and np.all(np.isfinite(intercept))):
@@ -173,51 +156,3 @@ def _dual_value(
     indefinite = (8 * len(y) + 16) * _UNIT * float(lengths @ lengths) * float(beta @ beta)
     rounding = gamma * float(np.abs(gains).sum()) + error + indefinite + off * slope
     return float(gains.sum()) - 0.5 * form * (1.0 + 4.0 * gamma) - rounding
-
-
-def best_scales(found: Products, Y: Array, C: float, loss: LossName) -> Array:
-    """For every machine the t >= 0 with the largest dual value of t beta."""
-    rule, scales = MarginLoss(loss), np.zeros(Y.shape[1])
-    for j, (y, beta, product) in enumerate(zip(Y.T, found.beta.T, found.product.T, strict=True)):
-        largest = float(np.abs(beta).max(initial=0.0))
-        if largest == 0.0:
-            continue
-        form, end = float(beta @ product), (C / largest * (1.0 - 4.0 * _UNIT) if rule.bounded else np.inf)
-        if loss == "logistic":
-            scales[j] = _largest_entropy(rule, y, beta, np.full(len(y), C), form, end)
-        else:
-            curvature = 0.0 if loss == "hinge" else float(beta @ beta) / (2.0 * C)
-            scales[j] = subspace_share(form, float(y @ beta), 1.0, curvature=curvature, largest_step=end)[1]
-    return scales
-
-
-def _largest_entropy(rule: MarginLoss, y: Array, beta: Array, c: Array, form: float, end: float) -> float:
-    def loss_of(t: float) -> float:
-        return 0.5 * t * t * form - float(rule.gains(y, t * beta, c).sum())
-
-    return float(minimize_scalar(loss_of, bounds=(0.0, end), method="bounded").x)
-
-
-def _trained(K: Array, Y: Array, loss: LossName, C: float) -> Array:
-    """Coefficients of nearly optimal machines."""
-    return trained(_rows(K), Y, loss, C)
-
-
-def trained(F: Array, Y: Array, loss: LossName, C: float) -> Array:
-    """Dual variables of nearly optimal machines with the kernel F F^T."""
-    rule, costs, rows = MarginLoss(loss), np.full(len(Y), C), DenseRows(F)
-    return np.column_stack([linear_machine(rows, y, costs, rule).beta for y in Y.T])
-
-
-def _rows(K: Array) -> Array:
-    """F with F F^T = K up to rounding, with as many columns as K has dimensions."""
-    eigenvalues, U = np.linalg.eigh(K)
-    counts = eigenvalues > len(K) * 2.0 * _UNIT * float(eigenvalues[-1])
-    if not counts.any():
-        return np.zeros((len(K), 1))
-    return np.asarray(U[:, counts] * np.sqrt(eigenvalues[counts]))
-
-
-def _intercepts(found: Products, Y: Array, loss: LossName, C: float) -> Array:
-    rule, costs = MarginLoss(loss), np.full(len(Y), C)
-    return np.array([best_intercept(rule, y, f, costs) for y, f in zip(Y.T, found.product.T, strict=True)])

@@ -7,14 +7,17 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from rarefy._fit import fit_method
-from rarefy._parameters import COUNT, draw_seed
+from rarefy._fit import checked_arguments, fit_method
+from rarefy._parameters import COUNT, POSITIVE, draw_seed
 from rarefy._warnings import warn_user
+from rarefy.certificates import KernelCertificate
 from rarefy.core.linalg.rows import Array
+from rarefy.core.losses.margins import LOSSES, LossName
 from rarefy.exceptions import TruncatedRankWarning
 from rarefy.kernel._base import KERNEL_CONSTRAINTS, KernelEstimator
 from rarefy.kernel._extraction import Subspace, extract_subspace
 from rarefy.kernel._landmarks import RULES, check_rule
+from rarefy.kernel._subspace_certificate import certify_subspace
 
 SUBSPACE_CONSTRAINTS: dict[str, list[Any]] = KERNEL_CONSTRAINTS | {
     "n_components": [COUNT, None],
@@ -237,6 +240,56 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Subspace
         """
         check_is_fitted(self)
         return self._subspace.coordinates(self._validate_new(X, self.kernel_.kernel))
+
+    @checked_arguments({"loss": [StrOptions(set(LOSSES))], "C": [POSITIVE], "alpha": [POSITIVE, None]})
+    def certify(
+        self, X: Any, y: Any = None, *, loss: LossName = "squared_hinge", C: float = 1.0, alpha: float | None = None
+    ) -> KernelCertificate:
+        """Say what the subspace keeps of the kernel, and with labels of a machine that is not restricted to it.
+
+        A subspace loses directions, so that nothing is certified for all labels at once. Without labels the certificate
+        says how much of the kernel matrix the subspace explains. With labels it proves which share of the objective of
+        the best kernel machine a machine in the subspace keeps: whether more dimensions would pay.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples; with a precomputed kernel, the square matrix that was given to `fit`. Up to 2000 samples a machine
+            with the whole kernel is trained. Of more, no square matrix is held: a bound on what such a machine could
+            reach comes from the one in the subspace, and is not as tight.
+        y : array-like of shape (n_samples,) or None, default=None
+            Class labels, or responses for the squared loss.
+        loss : {"hinge", "squared_hinge", "logistic", "squared"}, default="squared_hinge"
+            The loss of the objective 1/2 ||f||^2 + C times the sum of losses, with a free intercept. Of several classes
+            the objectives of one-against-rest machines are added.
+        C : float, default=1.0
+            What multiplies the losses, > 0. Used with `y` only.
+        alpha : float or None, default=None
+            Penalty of kernel ridge regression, > 0, in place of `loss` and `C`. Without `y`, for up to 2000 samples.
+
+        Returns
+        -------
+        certificate : KernelCertificate
+            What is guaranteed. Its `verify` takes the kernel matrix and that of the coordinates.
+
+        See Also
+        --------
+        rarefy.certify_kernels : The same for any two kernel matrices.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from rarefy.kernel import KernelSubspace
+        >>> X = np.random.default_rng(0).standard_normal((200, 3))
+        >>> subspace = KernelSubspace(40, gamma=0.1, random_state=0).fit(X)
+        >>> subspace.certify(X).explained > 0.99
+        True
+        >>> subspace.certify(X, X[:, 0] * X[:, 1] > 0).verdict
+        'strong'
+        """
+        check_is_fitted(self)
+        X = self._validate_new(X, self.kernel_.kernel)
+        return certify_subspace(self._subspace, X, y, loss, float(C), alpha, f"certify of {type(self).__name__}")
 
     @property
     def _n_features_out(self) -> int:
