@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from rarefy.certificates._fields import METHODS_WITH_CHANCE
+from rarefy.core.certificates.measurement import EPS, RESOLVED
 from rarefy.core.sparsify.leverage import distortion_bound as leverage_bound
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ class Claims:
 
         For the penalty that the certificate was made with, if it was made with one; else for every penalty.
         """
-        if self.regularised is not None:
+        if self.regularised is not None and self._penalty_resolved:
             return self.regularised.risk_factor
         if self.margin_floor is None:
             return None
@@ -165,6 +166,10 @@ class Claims:
             return None
         low, high = min(1.0, self.eigenvalues[0]), max(1.0, self.eigenvalues[1])
         top, bottom = self.singular_values
+        if 20.0 * EPS * top > RESOLVED * bottom:  # not told from any other so small
+            bottom = 0.0
+        if bottom == alpha == 0.0:
+            return 1.0 if low == high == 1.0 else None
         relative = alpha / top / top
         c = (1.0 + relative) / ((bottom / top) ** 2 + relative)
         kantorovich = (c + 1.0) ** 2 / (4.0 * c) / low**2
@@ -208,6 +213,12 @@ class Claims:
         """Whether a direction of V was lost or cannot be told from lost, whatever factor all columns have."""
         low, high = self.eigenvalues
         return len(self.indices) < self.rank or low <= _LOST * high
+
+    @property
+    def _penalty_resolved(self) -> bool:
+        """Whether rounding, beside the largest eigenvalue of either matrix, is small beside the penalty."""
+        top = self.singular_values[0] * max(1.0, float(self.weights.max(initial=0.0)))
+        return self.regularised is not None and 1e4 * EPS * top * top <= RESOLVED * self.regularised.alpha
 
     @property
     def _whole(self) -> bool:

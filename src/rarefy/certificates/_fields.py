@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
+from operator import index
 from typing import Any
 
 import numpy as np
 
 from rarefy.certificates._objective import Objective
 from rarefy.core.certificates.kernel_values import Regularised
+from rarefy.core.linalg.rows import Array
 from rarefy.core.linalg.sketch import Sketch
 from rarefy.core.losses.margins import LOSSES
 from rarefy.exceptions import ParameterError
@@ -17,6 +19,8 @@ METHODS_WITH_CHANCE = ("replacement", "poisson")
 _METHODS = ("bss", "dual", "unweighted", "adaptive", *METHODS_WITH_CHANCE, "top", "all", "given")
 _WEIGHTINGS = ("own", "optimal", "unit")
 _SHARES = ("explained", "explainable")
+_HUGE = 1e100
+"""Squares of larger weights overflow, those of smaller ones than its inverse vanish."""
 
 
 def checked_fields(values: Any, names: Sequence[str]) -> dict[str, Any]:
@@ -48,40 +52,40 @@ def impossible(fields: Mapping[str, Any]) -> list[str]:
 def _convert(v: dict[str, Any]) -> None:
     """Lists to arrays and tuples, where they should be."""
     for name in ("indices", "rows"):
-        if v[name] is not None:
+        if v[name] is not None or name == "indices":
             numbers = np.asarray(v[name])
-            if numbers.size and numbers.dtype.kind not in "iu":
+            if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
                 raise ValueError(f"{name} must be row or column numbers")
             v[name] = numbers.astype(np.intp)
-    v["weights"] = np.asarray(v["weights"], dtype=np.float64)
-    v["choice"] = None if v["choice"] is None else np.asarray(v["choice"], dtype=np.float64)
-    v["names"] = None if v["names"] is None else tuple(str(name) for name in v["names"])
+    v["weights"] = _numbers(v["weights"])
+    v["choice"] = None if v["choice"] is None else _numbers(v["choice"])
+    v["names"] = None if v["names"] is None else tuple(_text(name) for name in _listed(v["names"]))
     for name in ("eigenvalues", "singular_values"):
-        first, last = v[name]
-        v[name] = float(first), float(last)
+        first, last = _listed(v[name])
+        v[name] = _number(first), _number(last)
     if v["sketch"] is not None:
-        v["sketch"] = Sketch(int(v["sketch"]["size"]), int(v["sketch"]["seed"]))
+        v["sketch"] = Sketch(index(v["sketch"]["size"]), index(v["sketch"]["seed"]))
     for name in ("rank", "numerical_rank", "n_requested", "n_features", "unseen"):
         if not isinstance(v[name], Integral):
             raise ValueError(f"{name} must be an integer")
     for name in ("next_singular_value", "energy_kept", "resolution"):
-        v[name] = float(v[name])
+        v[name] = _number(v[name])
     for name in ("residual_ratio", "failure_probability"):
-        v[name] = None if v[name] is None else float(v[name])
-    v["measured"] = {str(name): float(value) for name, value in v["measured"].items()}
+        v[name] = None if v[name] is None else _number(v[name])
+    v["measured"] = {str(name): _number(value) for name, value in v["measured"].items()}
     _convert_additions(v)
 
 
 def _convert_additions(v: dict[str, Any]) -> None:
     """What not every certificate has."""
     for name in _SHARES:
-        v[name] = None if v[name] is None else float(v[name])
+        v[name] = None if v[name] is None else _number(v[name])
     for name in ("proved", "complete"):
         if not isinstance(v[name], bool | np.bool_):
             raise ValueError(f"{name} must be true or false")
         v[name] = bool(v[name])
-    v["weighting"] = str(v["weighting"])
-    v["fingerprint"] = None if v["fingerprint"] is None else str(v["fingerprint"])
+    v["method"], v["weighting"] = _text(v["method"]), _text(v["weighting"])
+    v["fingerprint"] = None if v["fingerprint"] is None else _text(v["fingerprint"])
     for name in ("objective", "all_rows"):
         v[name] = None if v[name] is None else _objective(**v[name])
     if v["regularised"] is not None:
@@ -89,15 +93,37 @@ def _convert_additions(v: dict[str, Any]) -> None:
 
 
 def _objective(loss: Any, C: Any, lower: Any, upper: Any, dual: Any, coef: Any, intercept: Any) -> Objective:
-    points = [np.asarray(point, dtype=np.float64) for point in (dual, coef, intercept)]
+    points = [_numbers(point) for point in (dual, coef, intercept)]
     if [point.ndim for point in points] != [2, 2, 1]:
         raise ValueError("dual and coef of an objective are matrices, intercept is a vector")
-    return Objective(str(loss), _number(C), _number(lower), _number(upper), *points)  # type: ignore[arg-type]
+    return Objective(_text(loss), _number(C), _number(lower), _number(upper), *points)  # type: ignore[arg-type]
 
 
 def _number(value: Any) -> float:
     """A number; what JSON has none for is written as null."""
+    if value is not None and not isinstance(value, Real):  # a text that looks like a number is none
+        raise ValueError(f"a number is needed, not {value!r}")
     return np.inf if value is None else float(value)
+
+
+def _numbers(values: Any) -> Array:
+    """Numbers in lists of any depth."""
+    found = np.asarray(values)
+    if found.size and found.dtype.kind not in "biuf":
+        raise ValueError(f"numbers are needed, not {str(values)[:60]!r}")
+    return found.astype(np.float64)
+
+
+def _listed(values: Any) -> Sequence[Any]:
+    if not isinstance(values, list | tuple):
+        raise ValueError(f"a list is needed, not {values!r}")
+    return values
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"a text is needed, not {value!r}")
+    return str(value)
 
 
 def _conditions(v: Mapping[str, Any]) -> dict[str, bool]:
@@ -114,8 +140,8 @@ def _conditions(v: Mapping[str, Any]) -> dict[str, bool]:
         f"method must be one of {', '.join(_METHODS)}": v["method"] in _METHODS,
         "indices must be distinct column numbers": _distinct(indices, d),
         "rows must be distinct row numbers": rows is None or _distinct(rows, np.inf),
-        "every kept column has one weight, finite and > 0": weights.shape == indices.shape
-        and bool(np.all(np.isfinite(weights) & (weights > 0.0))),
+        f"every kept column has one weight, between {1 / _HUGE:g} and {_HUGE:g}": weights.shape == indices.shape
+        and bool(np.all((weights >= 1.0 / _HUGE) & (weights <= _HUGE))),
         "eigenvalues must be 0 <= smallest <= largest": 0.0 <= low <= high < np.inf,
         "singular values must be 0 < last <= first": 0.0 < bottom <= top < np.inf,
         "rank is at most numerical_rank": v["rank"] <= v["numerical_rank"],
@@ -152,5 +178,5 @@ def _sound(objective: Objective) -> bool:
 
 
 def _distinct(numbers: Any, end: float) -> bool:
-    inside = numbers.ndim == 1 and (not len(numbers) or 0 <= numbers.min() <= numbers.max() < end)
+    inside = numbers.ndim == 1 and len(numbers) and 0 <= numbers.min() <= numbers.max() < end
     return bool(inside and len(np.unique(numbers)) == len(numbers))

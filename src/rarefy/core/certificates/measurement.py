@@ -6,8 +6,9 @@ largest of them, hence an eigenvalue lam by about
 
     c eps (kappa sqrt(lam hi) + hi),    c growing with the size of the problem.
 
-Stated are eigenvalues moved outward by so much. Where that is more than a small share of the smallest, it is not told
-from zero, and zero is what is stated.
+Stated are eigenvalues moved outward by so much. Where that is more than a small share of an eigenvalue, it is not told
+from any other: what is stated then is what the weights alone tell, zero (or, of all columns, the smallest squared
+weight) from below and the largest squared weight from above.
 """
 
 from dataclasses import dataclass
@@ -85,13 +86,12 @@ class Interval:
         beside = np.sqrt(max(value, 0.0)) * np.sqrt(self.high)
         return float(c * EPS * (self.condition * beside + self.high) + _GRAM_ROUNDING * beside)
 
-    @property
-    def resolved(self) -> bool:
-        """Whether the smallest eigenvalue is told from zero."""
-        return self.blur(self.low) <= RESOLVED * self.low
+    def outward(self, share: float = 1.0, resolved: float = RESOLVED) -> tuple[float, float]:
+        """The eigenvalues, moved outward by a share of what rounding may have done.
 
-    def outward(self, share: float = 1.0) -> tuple[float, float]:
-        """The eigenvalues, moved outward by a share of what rounding may have done."""
-        low = self.low - share * self.blur(self.low) if self.resolved else 0.0
-        high = self.high + share * self.blur(self.high)
+        Blurred by more than a share `resolved` of itself, an eigenvalue is only bounded by the weights.
+        """
+        below, above = self.blur(self.low), self.blur(self.high)
+        low = self.low - share * below if below <= resolved * self.low else 0.0
+        high = self.high + share * above if above <= resolved * self.high else np.inf
         return (max(low, self.weights2[0]) if self.complete else low), min(high, self.weights2[1])

@@ -29,6 +29,8 @@ _UNIT = 2.0**-53
 _STEPS = (0.0, 1e-11, 1e-10, 1e-9, 5e-9, 1e-7, 1e-6, 1e-5, 2e-5, 1e-4)
 """Shares by which an interval is widened until it is proved; some of them for many rows."""
 _MANY = 1000
+_ROOM = 4.0
+"""What is stated is proved with so many times the errors, so that whoever repeats it, rounding otherwise, succeeds."""
 
 
 @dataclass(frozen=True)
@@ -55,13 +57,13 @@ class GramPair:
         """Whether low K <= K~ <= high K for the exact numbers."""
         return self.at_least(low) and self.at_most(high)
 
-    def at_least(self, c: float) -> bool:
-        """Whether K~ - c K is positive semi-definite for the exact numbers."""
-        return _positive(self.kept - c * self.K, self._shift(c))
+    def at_least(self, c: float, room: float = 1.0) -> bool:
+        """Whether K~ - c K is positive semi-definite for the exact numbers; with `room` times the errors."""
+        return _positive(self.kept - c * self.K, room * self._shift(c))
 
-    def at_most(self, c: float) -> bool:
-        """Whether c K - K~ is positive semi-definite for the exact numbers."""
-        return _positive(c * self.K - self.kept, self._shift(c))
+    def at_most(self, c: float, room: float = 1.0) -> bool:
+        """Whether c K - K~ is positive semi-definite for the exact numbers; with `room` times the errors."""
+        return _positive(c * self.K - self.kept, room * self._shift(c))
 
     def _shift(self, c: float) -> float:
         n = len(self.K)
@@ -97,8 +99,8 @@ def proved_interval(X: Rows, indices: Index, weights: Array, low: float, high: f
         return None
     pair = GramPair.of(X, indices, weights)
     steps = _STEPS if X.shape[0] <= _MANY else _STEPS[::3]
-    below = next((low * (1.0 - s) for s in steps if pair.at_least(low * (1.0 - s))), None)
+    below = next((low * (1.0 - s) for s in steps if pair.at_least(low * (1.0 - s), _ROOM)), None)
     if below is None:
         return None
-    above = next((high * (1.0 + s) for s in steps if pair.at_most(high * (1.0 + s))), None)
+    above = next((high * (1.0 + s) for s in steps if pair.at_most(high * (1.0 + s), _ROOM)), None)
     return None if above is None else (below, above)
