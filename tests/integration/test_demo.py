@@ -6,12 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from sklearn.preprocessing import normalize
+from sklearn.svm import SVC
 
-from rarefy import _files
+from rarefy import _files, certify
 from rarefy.cli import _app, demo
 from rarefy.datasets import make_topics
 from rarefy.report import html
-from rarefy.report.demo import run_study
+from rarefy.report.demo import _f_scores, _forward_scores, _selectors, findings, percent, run_study
 
 
 @pytest.fixture(scope="module")
@@ -33,9 +35,68 @@ def page(tmp_path_factory):
 def test_the_terminal_shows_the_table_and_the_certificate(page):
     output, out, _ = page
     assert re.search(r"BSS +│ +60 │", output)
+    assert re.search(r"forward\* +│ +60 │", output)
     assert "V spans all 30 dimensions" in output
     assert "by another route: agrees" in output.replace("\n", " ")
     assert out.name in output.replace("\n", "")
+
+
+def test_the_verdict_comes_first_on_both(page):
+    output, out, study = page
+    sentence = study.certificate.sentence
+    words = " ".join(output.split())
+    assert words.index(f"{study.certificate.verdict.capitalize()}. {sentence}") < words.index("these labels")
+    text = out.read_text(encoding="utf-8")
+    assert text.index(sentence) < text.index("<table")
+
+
+def test_every_selection_is_certified_for_the_columns_as_they_are(page):
+    study = page[2]
+    topics = make_topics(30, 1500, random_state=0)
+    X, y = normalize(topics.data.log1p()), topics.target
+    known = {"BSS": _selectors(60, 0)["BSS"], "forward": _selectors(60, 0)["forward"]}
+    for name, selector in known.items():
+        support = selector.fit(X, y).get_support()
+        assert study.row(name).share == pytest.approx(certify(X, support, y=y, C=1.0).objective_ratio)
+        svm = [SVC(kernel="linear", C=1.0, tol=1e-6).fit(part, y) for part in (X, X[:, np.flatnonzero(support)])]
+        whole, kept = (_objective(machine, part, y) for machine, part in zip(svm, (X, X[:, support]), strict=True))
+        assert study.row(name).share <= whole / kept + 1e-6
+        assert study.row(name).share == pytest.approx(whole / kept, rel=0.01)
+    assert study.empty_share == pytest.approx(whole / 30, rel=0.01)
+    assert study.shares["BSS"][study.curve_sizes.index(60)] == study.row("BSS").share
+    assert study.shares["forward"][-1] > study.shares["at random"][-1] > 0.9 * study.empty_share
+    assert all(row.share is None or row.share <= 1.0 for row in study.rows)
+
+
+def _objective(machine, X, y):
+    w, scores = machine.coef_.toarray().ravel(), machine.decision_function(X)
+    return 0.5 * w @ w + np.maximum(0.0, 1.0 - np.where(y == machine.classes_[1], scores, -scores)).sum()
+
+
+def test_forward_selection_takes_the_columns_along_which_the_objective_falls(page):
+    topics = make_topics(30, 1500, random_state=0)
+    X, y = normalize(topics.data.log1p()), topics.target
+    scores = _forward_scores(40)(X, y)
+    assert sorted(scores[scores > 0]) == list(range(1, 41))
+    share = {
+        name: certify(X, kept, y=y, C=1.0).objective_ratio
+        for name, kept in (("forward", scores > 0), ("F", _f_scores(X, y) >= np.sort(_f_scores(X, y))[-40]))
+    }
+    assert share["forward"] >= share["F"]
+
+
+def test_findings_name_what_is_better_than_ours(page):
+    study = page[2]
+    rows = [row for row in study.rows if row.name != "all"]
+    lowest = replace(study.row("chi²"), error=0.0)
+    changed = replace(study, rows=[lowest if row.name == "chi²" else replace(row, error=0.5) for row in study.rows])
+    assert "0.0 % (chi²)" in findings(changed)[0]
+    better = [row.name for row in rows if row.share > study.row("BSS").share]
+    assert better
+    assert all(f"{name} " in findings(study)[1].split("More is certified for")[1] for name in better)
+    best = replace(study, rows=[replace(row, share=0.99 if row.name == "BSS" else 0.5) for row in study.rows])
+    assert "No other selection has more" in findings(best)[1]
+    assert percent(0.6799) == "67.9", "never rounded up"
 
 
 def test_the_page_is_self_contained_and_complete(page):
@@ -48,8 +109,9 @@ def test_the_page_is_self_contained_and_complete(page):
 
 
 def test_text_in_pages_is_escaped(page):
-    study = replace(page[2], words=[("<script>alert(1)</script>", 1.0, True), *page[2].words])
-    text = html.render("demo.html", study=study, pictures=["<svg>"] * 3)
+    study = replace(page[2], words=[("<script>alert(1)</script>", True), *page[2].words])
+    text = html.render("demo.html", study=study, findings=["<i>"], percent=percent, pictures=["<svg>"] * 3)
+    assert "<i>" not in text
     assert "<script>" not in text
     assert "&lt;script&gt;" in text
 

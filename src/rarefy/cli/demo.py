@@ -9,7 +9,7 @@ from rich.table import Table
 
 from rarefy._files import check_writable
 from rarefy.cli._progress import progress_display
-from rarefy.report.demo import Study, run_study, write_page
+from rarefy.report.demo import Study, findings, percent, run_study, write_page
 
 
 @click.command()
@@ -37,9 +37,9 @@ from rarefy.report.demo import Study, run_study, write_page
 def demo(out: Path, features: int, seed: int) -> None:
     """Keep 300 of 20 000 words, certify what is guaranteed, and compare.
 
-    Generates 200 documents about sailing and opera (no data needed), selects words with spectral sparsification,
-    leverage scores and at random, trains a linear SVM on all and on the kept words, prints the certificate and writes a
-    page with pictures.
+    Generates 200 documents about sailing and opera (no data needed), selects words with spectral sparsification, by
+    their frequency, by filters and a search that see the labels, and at random, trains a linear SVM on all and on the
+    kept words, certifies every selection, says where another one is better, and writes a page with pictures.
     """
     if not out.parent.is_dir():  # reported before the work, not after it
         raise click.BadParameter(f"{out.parent} is not a folder; the page {out} cannot be written.", param_hint="--out")
@@ -53,26 +53,32 @@ def demo(out: Path, features: int, seed: int) -> None:
     )
     with progress_display(console, "cross-validating") as progress:
         study = run_study(features, seed, progress)
+    certificate = study.certificate
+    console.print(f"[bold]{certificate.verdict.capitalize()}.[/bold] {escape(certificate.sentence)}", highlight=False)
     console.print(_table(study))
-    console.print("[bold]Certificate of the BSS selection[/bold]")
-    console.print(study.certificate.statement, highlight=False)
+    for line in findings(study):
+        console.print(f"• {escape(line)}", highlight=False)
+    console.print("\n[bold]Certificate of the BSS selection[/bold]")
+    console.print(certificate.statement, highlight=False, markup=False)
     console.print(f"Checked again from the data by another route: {'agrees' if study.verified else 'DOES NOT AGREE'}.")
     write_page(study, out)
     console.print(f"\nPictures: open [bold]{escape(str(out))}[/bold] in a browser.", soft_wrap=True)
 
 
 def _table(study: Study) -> Table:
-    table = Table(title=f"Linear SVM, error in {study.n_folds}-fold cross-validation")
+    """One line a way of selecting; * marks those that see the labels."""
+    title = f"Linear SVM: error in {study.n_folds}-fold cross-validation, and shares that are certified, in %"
+    table = Table(title=title, title_justify="left", caption="* sees the labels", caption_justify="left")
     table.add_column("words")
-    for header in ("kept", "topic words", "error", "margin²", "seconds"):
+    for header in ("kept", f"of the {study.n_relevant}", "error", "these labels", "any labels", "seconds"):
         table.add_column(header, justify="right")
     for row in study.rows:
         table.add_row(
-            row.name,
+            row.name + ("*" if row.labels else ""),
             f"{row.n_kept:,}".replace(",", " "),
-            f"{row.n_relevant} of {study.n_relevant}",
-            f"{100 * row.error:.1f} ± {100 * row.standard_error:.1f} %",
-            f"{row.margin2:.3g}",
+            str(row.n_relevant),
+            f"{100 * row.error:.1f} ± {100 * row.standard_error:.1f}",
+            *("nothing" if share is None else percent(share) for share in (row.share, row.width)),
             "" if row.seconds is None else f"{row.seconds:.2f}",
         )
     return table

@@ -13,58 +13,45 @@ from numpy.typing import NDArray
 _INK, _ACCENT, _QUIET, _SECOND = "#22333b", "#c8553d", "#a8b5b2", "#2a7f8e"
 _COLOURS = {
     "BSS": _ACCENT,
-    "BSS on support vectors": "#e09f3e",
-    "leverage scores": _SECOND,
-    "most frequent": "#6a4c93",
+    "most frequent": _SECOND,
+    "F test": "#e09f3e",
+    "forward": "#3a7d44",
     "at random": _QUIET,
 }
 _PALETTE = (_ACCENT, _SECOND, "#e09f3e", "#6a4c93", _INK, _QUIET, "#8ab17d")
 
 
-def weights(words: Sequence[tuple[str, float, bool]], title: str) -> str:
-    """Draw the weight of each kept word in order of selection; relevant words are marked."""
-    figure, axes = _axes(title, "order of selection", "weight")
-    values = np.array([weight for _, weight, _ in words])
-    relevant = np.array([mark for _, _, mark in words])
-    order = np.arange(1, len(values) + 1)
-    axes.vlines(order[~relevant], 0, values[~relevant], color=_QUIET, linewidth=1, label="other word")
-    axes.vlines(order[relevant], 0, values[relevant], color=_ACCENT, linewidth=1.4, label="topic word")
-    last = -len(values)
-    for i in map(int, np.flatnonzero(relevant)):
-        if i - last >= len(values) / 24:  # names must not overlap
-            axes.annotate(words[i][0], (order[i], values[i]), rotation=60, fontsize=8, color=_INK, va="bottom")
-            last = i
-    axes.set_ylim(0, 1.35 * values.max())
-    axes.legend(frameon=False, loc="upper left", ncols=2)
-    return svg(figure)
-
-
-def spectrum_between_bounds(eigenvalues: NDArray[np.float64], interval: tuple[float, float]) -> str:
-    """Draw the eigenvalues of V'RR'V between their two bounds."""
+def spectrum(eigenvalues: NDArray[np.float64]) -> str:
+    """Draw the eigenvalues of V'RR'V, from small to large."""
     figure, axes = _axes(
-        "Eigenvalues of V′RR′V: 1 everywhere would be no change at all",
-        "eigenvalue, from small to large",
-        "value (logarithmic)",
+        "How much of each direction of the documents is kept",
+        "direction, from the weakest to the strongest",
+        "share that is kept",
     )
-    axes.axhspan(*interval, color=_SECOND, alpha=0.10, label="proved in advance")
-    for value in interval:
-        axes.axhline(value, color=_SECOND, linewidth=1, linestyle="--")
-        axes.annotate(f"{value:.3g}", (1, value), xytext=(0, 3), textcoords="offset points", fontsize=9, color=_SECOND)
     axes.axhline(1, color=_QUIET, linewidth=1)
-    axes.plot(np.arange(1, len(eigenvalues) + 1), eigenvalues, ".", color=_ACCENT, markersize=4, label="measured")
-    axes.set_yscale("log")
-    axes.legend(frameon=False, loc="lower right")
+    axes.plot(np.arange(1, len(eigenvalues) + 1), eigenvalues, ".", color=_ACCENT, markersize=4)
+    low = float(eigenvalues[0])
+    if low > 0.0:
+        text = f"weakest: {low:.2g}"
+        axes.annotate(text, (1, low), xytext=(8, 4), textcoords="offset points", fontsize=9, color=_ACCENT)
+        axes.set_yscale("log")
     return svg(figure)
 
 
-def error_against_features(sizes: Sequence[int], curves: Mapping[str, Sequence[float]], error_all: float) -> str:
-    """Draw the cross-validated error of every selector against the number of features."""
-    figure, axes = _axes(
-        "Error of a linear SVM on the kept words", "number of words kept", "error in cross-validation (%)"
-    )
-    axes.axhline(100 * error_all, color=_INK, linewidth=1, linestyle=":", label="all words")
-    for name, errors in curves.items():
-        axes.plot(sizes, 100 * np.asarray(errors), marker="o", markersize=4, color=_COLOURS[name], label=name)
+def against_features(
+    title: str,
+    ylabel: str,
+    sizes: Sequence[int],
+    curves: Mapping[str, Sequence[float]],
+    *,
+    level: tuple[str, float] | None = None,
+) -> str:
+    """Draw shares, in per cent, of every selector against the number of features; `level` is a name and a value."""
+    figure, axes = _axes(title, "number of words kept", ylabel)
+    if level is not None:
+        axes.axhline(100 * level[1], color=_INK, linewidth=1, linestyle=":", label=level[0])
+    for name, values in curves.items():
+        axes.plot(sizes, 100 * np.asarray(values), marker="o", markersize=4, color=_COLOURS[name], label=name)
     axes.set_xscale("log")
     axes.set_xticks(sizes, [str(size) for size in sizes])
     axes.minorticks_off()
