@@ -242,7 +242,7 @@ def test_pickles(estimator, data):
 )
 @pytest.mark.parametrize("bad", [0, -1, 1.0, 1.5, 0.0, "all", True])
 def test_impossible_numbers_of_features_are_explained(estimator, data, bad):
-    allowed = r"an int in the range \[1, inf\), a float in the range \(0.0, 1.0\) or None"
+    allowed = r"an int in the range \[1, inf\), a float in the range \(0.0, 1.0\)(, None or a str among {'auto'}| or None)"
     message = f"'n_features_to_select' parameter of {type(estimator).__name__} must be {allowed}. Got {bad!r} instead"
     with pytest.raises(ParameterError, match=message):
         clone(estimator).set_params(n_features_to_select=bad).fit(*data)
