@@ -5,8 +5,8 @@
 Six sets of data (movie reviews, two pairs of newsgroups, RCV1, two of gene expression), each at r = rank / 2, rank and
 2 rank: the ratio of the largest to the smallest eigenvalue and the share that is certified for any labels, with the
 published method (`weighting="bss"`) and with the default; the certified share of a linear SVM's objective (hinge, C=1)
-for columns chosen with labels, by chi-square or the F-test, by frequency or variance, and at random; the same ratio as
-SVC computes it; and the times. Writes certificates.json and certificates.png.
+for columns chosen with labels, by chi-square or the F-test, by frequency or largest entry, and at random, and
+without any column; the same ratio as SVC computes it; and the times. Writes certificates.json and certificates.png.
 """
 
 import argparse
@@ -121,7 +121,8 @@ def measure(X, y):
             verified, true = bool(found.verify(X, y)), whole / svc_objective(X[:, columns], y)
             row["objective"][name] = {"certified": found.objective_ratio, "SVC": true, "verified": verified}
         rows.append(row)
-    return {"shape": X.shape, "rank": rank, "rows": rows}
+    without = whole / (2.0 * min(np.sum(y == c) for c in (-1, 1)))  # a constant, C = 1
+    return {"shape": X.shape, "rank": rank, "without columns": float(without), "rows": rows}
 
 
 def print_rows(name, found):
@@ -134,6 +135,14 @@ def print_rows(name, found):
               f"time x{new['seconds'] / old['seconds']:.1f}", flush=True)  # fmt: skip
 
 
+STYLES = {
+    "with labels": ("#2a7f9e", "o", "by gradients of the objective"),
+    "filter": ("#e08a1e", "s", "by chi-square or F-test"),
+    "simple": ("#6a9a3a", "^", "most frequent or largest"),
+    "random": ("#b5485d", "v", "at random"),
+}
+
+
 def picture(results, path):
     """Certified shares against r / rank, one panel a set of data."""
     import matplotlib
@@ -141,28 +150,39 @@ def picture(results, path):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    styles = {"with labels": "C0-o", "filter": "C1-s", "simple": "C2-^", "random": "C3-v"}
-    figure, axes = plt.subplots(2, 3, figsize=(10, 6), sharex=True, sharey=True)
+    figure, axes = plt.subplots(2, 3, figsize=(10, 6.6), sharex=True, sharey=True)
     for ax, (name, found) in zip(axes.flat, results.items(), strict=True):
-        x = [row["r / rank"] for row in found["rows"]]
-        for key, style in styles.items():
-            ax.plot(x, [row["objective"][key]["certified"] for row in found["rows"]], style, label=f"objective, {key}")
-        two = found["rows"][-1]
-        ax.plot([2], [two["optimal"]["share"]], "k*", markersize=11, label="any labels, default weights")
-        ax.plot([2], [two["bss"]["share"]], "kx", label="any labels, published weights")
-        for level in (0.1, 0.5, 0.9):
-            ax.axhline(level, color="0.8", linewidth=0.8, zorder=0)
-        n, d = found["shape"]
-        ax.set_title(f"{name}, {n} × {d}", fontsize=10)
-        ax.set_ylim(0, 1)
+        draw(ax, name, found)
     for ax in axes[-1]:
         ax.set_xlabel("columns kept / rank")
     for ax in axes[:, 0]:
         ax.set_ylabel("certified share")
+    for level, word in ((0.1, "weak"), (0.5, "useful"), (0.9, "strong")):
+        for ax in axes[:, -1]:
+            ax.text(1.02, level, word, transform=ax.get_yaxis_transform(), va="center", fontsize=9, color="0.4")
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="lower center", ncol=3, frameon=False, fontsize=9)
-    figure.tight_layout(rect=(0, 0.1, 1, 1))
-    figure.savefig(path, dpi=110)
+    figure.tight_layout(rect=(0, 0.13, 1, 1))
+    figure.savefig(path, dpi=120)
+
+
+def draw(ax, name, found):
+    """One panel."""
+    x = [row["r / rank"] for row in found["rows"]]
+    for key, (color, marker, label) in STYLES.items():
+        shares = [row["objective"][key]["certified"] for row in found["rows"]]
+        ax.plot(x, shares, color=color, marker=marker, label=f"SVM objective, columns {label}")
+    ax.axhline(found["without columns"], color="#b5485d", linestyle=":", label="SVM objective, without any column")
+    two = found["rows"][-1]
+    ax.plot([2], [two["optimal"]["share"]], "k*", markersize=12, label="any labels, default weights")
+    ax.plot([2], [two["bss"]["share"]], "kx", markersize=7, label="any labels, published method")
+    for level in (0.1, 0.5, 0.9):
+        ax.axhline(level, color="0.85", linewidth=0.8, zorder=0)
+    n, d = found["shape"]
+    ax.set_title(f"{name}, {n} × {d}", fontsize=10)
+    ax.set(ylim=(0, 1), xscale="log", xlim=(0.44, 2.27))
+    ax.set_xticks([0.5, 1, 2], ["½", "1", "2"])
+    ax.minorticks_off()
 
 
 def main():

@@ -3,7 +3,10 @@
 import json
 import math
 
-FAMILY = "BSSSelector"
+FAMILY = "BSSSelector, published weights"
+DEFAULT = "BSSSelector"
+WANTED_COST = 2.0
+"""What the best weights and their columns may cost, beside the published method."""
 TEXTBOOK = "textbook BSS"
 WANTED_SPEEDUP = 50.0
 
@@ -39,7 +42,7 @@ def save(results, folder):
 def verdicts(results):
     """One dict a claim: what is claimed, whether it held ("pass", "fail", "not measured"), on what evidence."""
     comparison = results["comparison"]
-    out = [_speedup(comparison), _agreement(comparison)]
+    out = [_speedup(comparison), _agreement(comparison), _cost_of_the_default(comparison)]
     out += [_faster_than(name, comparison) for name in ("RFE(LinearSVC)", "FPS", "FastCan")]
     out.append(_memory(results["memory"]))
     out.append(_finished(results["large"]))
@@ -49,6 +52,13 @@ def verdicts(results):
 def _verdict(claim, held, evidence):
     state = "not measured" if held is None else "pass" if held else "fail"
     return {"claim": claim, "verdict": state, "evidence": evidence}
+
+
+def _cost_of_the_default(comparison):
+    ratios = [c["ratio"] for c in comparison if c["contestant"] == DEFAULT and c["ratio"] is not None]
+    claim = f"columns and weights of the default take at most {WANTED_COST:.0f} times as long as the published method"
+    evidence = f"{min(ratios):.2g} to {max(ratios):.2g} times" if ratios else ""
+    return _verdict(claim, max(ratios) <= WANTED_COST if ratios else None, evidence)
 
 
 def _speedup(comparison):
