@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.svm import SVC, LinearSVC
 
 import rarefy
@@ -79,9 +80,36 @@ def test_fewer_columns_than_dimensions_say_what_they_explain():
     assert found.explained == pytest.approx(share)
     assert found.explainable == pytest.approx(sigma2[:20].sum() / sigma2.sum())
     assert found.share == found.explained
+    assert found.verdict == "weak"  # however much it is: nothing is said about models
     assert 0.0 < found.explained_ratio <= 1.0
     assert found.verify(X)
     assert found.verify(sp.csr_array(X))
+
+
+def test_names_of_columns_come_from_what_made_them():
+    documents = ["the cat sat", "a dog ran", "the sun is hot", "cats and dogs"]
+    vectoriser = TfidfVectorizer()
+    X = vectoriser.fit_transform(documents)
+    words = vectoriser.get_feature_names_out()
+    assert rarefy.certify(X, [1, 3], feature_names=vectoriser).names == tuple(words[[1, 3]])
+    assert rarefy.certify(X, words[[1, 3]], feature_names=words).indices.tolist() == [1, 3]
+    found = BSSSelector(9).fit(X).certificate_
+    assert found.with_names(vectoriser).names == tuple(words[found.indices])
+    assert found.with_names(words).verify(X)
+    with pytest.raises(ParameterError, match="strings, one for each column"):
+        found.with_names(words[:-1])
+
+
+def test_a_mean_that_dominates_is_worth_a_line():
+    X, y = problem()
+    assert "centre the columns" not in rarefy.certify(X, np.arange(100)).statement
+    found = rarefy.certify(X + 10.0, np.arange(100), y=y, C=1.0)
+    assert found.measured["mean_share"] == pytest.approx(
+        30 * np.sum((X + 10.0).mean(axis=0) ** 2) / np.sum((X + 10.0) ** 2)
+    )
+    assert "centre the columns first" in found.statement
+    assert "squared_margin_before" in found.measured
+    assert "centre the columns first" in BSSSelector(50).fit(X + 10.0).certificate_.statement
 
 
 def test_how_many_columns_it_would_take():

@@ -12,14 +12,14 @@ from sklearn.utils import check_array
 
 from rarefy._pictures import new_axes
 from rarefy.certificates._claims import Claims
-from rarefy.certificates._columns import kept_names, positions_by_name
+from rarefy.certificates._columns import all_names, kept_names, positions_by_name
 from rarefy.certificates._fields import METHODS_WITH_CHANCE, checked_fields, impossible
 from rarefy.certificates._fingerprint import fingerprint
 from rarefy.certificates._html import certificate_html
 from rarefy.certificates._labels import label_faults
 from rarefy.certificates._objective import Objective
 from rarefy.certificates._statement import sentences
-from rarefy.certificates._verdict import Verdict, draw_shares, headline, share_of, verdict_of
+from rarefy.certificates._verdict import Verdict, draw_shares, headline, share_of, verdict_on
 from rarefy.core.certificates.kernel_values import Regularised
 from rarefy.core.certificates.measurement import Measurement
 from rarefy.core.certificates.verify import Verification, verify, verify_regularised
@@ -42,7 +42,8 @@ class Certificate(Claims):
         (what follows from the measured `distortion` is certain all the same); a sketch of the
         data, so no proof about the data themselves; nothing from below, because a direction was lost.
     verdict : {"strong", "useful", "weak", "none"}
-        What it is worth: strong from a certified `share` of 0.9, useful from 0.5, weak from 0.1.
+        What it is worth: strong from a certified `share` of 0.9, useful from 0.5, weak from 0.1; weak at most where it
+        is only known what the columns explain of the data.
     share : float or None
         The best that is certified: `objective_ratio`, what is kept of squared margin over squared radius, or where
         there is neither what the kept columns explain of the data.
@@ -95,7 +96,8 @@ class Certificate(Claims):
     sketch : Sketch or None
         The sketch that V was taken from.
     measured : dict
-        Quantities that were measured on request (margins and radii before and after).
+        Quantities that were measured on request (margins and radii before and after), and the share of the squared
+        norm that the mean of the rows carries, where it is more than half.
     names : tuple of str or None
         Names of the kept columns, in the order of `indices`, where the data have names.
     resolution : float
@@ -176,7 +178,7 @@ class Certificate(Claims):
     @property
     def verdict(self) -> Verdict:
         """What the certificate is worth."""
-        return verdict_of(self.share)
+        return verdict_on(self)
 
     @property
     def sentence(self) -> str:
@@ -251,6 +253,21 @@ class Certificate(Claims):
     def measurement(self) -> Measurement:
         """What was measured, without the selection."""
         return Measurement(**{f.name: getattr(self, f.name) for f in fields(Measurement)})
+
+    def with_names(self, feature_names: Any) -> "Certificate":
+        """Return the same certificate with the names of its columns.
+
+        Parameters
+        ----------
+        feature_names : array-like of str or estimator
+            Names of all columns of the data, or what made them, such as a vectoriser (`get_feature_names_out`).
+
+        Returns
+        -------
+        certificate : Certificate
+            The certificate, with `names`.
+        """
+        return replace(self, names=kept_names(all_names(feature_names, self.n_features), self.indices))
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the certified shares beside the thresholds of the verdict.
@@ -340,6 +357,7 @@ def make_certificate(
     columns: Any = None,
     weighting: str = "own",
     fingerprint: str | None = None,
+    measured: dict[str, float] | None = None,
 ) -> Certificate:
     """A certificate of a selection that was measured; `columns` are the names of all columns, or None."""
     return Certificate(
@@ -352,7 +370,7 @@ def make_certificate(
         n_features=n_features,
         rows=None,
         sketch=sketch,
-        measured={},
+        measured=measured or {},
         names=kept_names(columns, selection.indices),
         weighting=weighting,
         fingerprint=fingerprint,

@@ -11,11 +11,11 @@ from sklearn.utils._param_validation import StrOptions
 from rarefy._fit import checked_arguments
 from rarefy._parameters import COUNT, POSITIVE, SHARE, draw_seed
 from rarefy.certificates._certificate import Certificate, make_certificate
-from rarefy.certificates._columns import checked_weights, support_indices
+from rarefy.certificates._columns import all_names, checked_weights, support_indices
 from rarefy.certificates._fingerprint import fingerprint
 from rarefy.certificates._labels import measured
 from rarefy.certificates._objective import make_objective
-from rarefy.core.certificates.measure import measure, with_proof, with_span
+from rarefy.core.certificates.measure import dominant_mean, measure, with_proof, with_span
 from rarefy.core.certificates.measurement import Measurement
 from rarefy.core.certificates.pencil import row_pencil
 from rarefy.core.certificates.regularised import pencil_curve
@@ -74,8 +74,9 @@ def certify(
     alpha : float or None, default=None
         Penalty of ridge regression, > 0, as in scikit-learn's `Ridge`. What is guaranteed for that penalty is stated,
         and with `y` the share of ridge regression's objective that is kept (C = 1 / (2 alpha) with the squared loss).
-    feature_names : array-like of str or None, default=None
-        Names of the columns of data that have none, such as those of a vectoriser.
+    feature_names : array-like of str, estimator or None, default=None
+        Names of the columns of data that have none, or what made them, such as a vectoriser
+        (`get_feature_names_out`).
     rank : int, float or None, default=None
         Speak of the leading dimensions only, or of those that hold a share of the squared norm; None speaks of all.
     sketch_size : int or None, default=None
@@ -98,7 +99,7 @@ def certify(
     >>> rarefy.certify(X, [0, 1, 2]).kind
     'none'
     """
-    names = _names(X, feature_names)
+    names = getattr(X, "columns", None) if feature_names is None else all_names(feature_names, np.shape(X)[1])
     X = check_array(X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
     indices = support_indices(support, X.shape[1], names)
     selection = Selection(indices, checked_weights(weights, len(indices), "certify"))
@@ -115,22 +116,11 @@ def certify(
         columns=names,
         weighting="own" if weights is not None else "unit",
         fingerprint=fingerprint(X),
+        measured=dominant_mean(whole),
     )
     if alpha is not None:
         found = replace(found, regularised=pencil_curve(row_pencil(whole, selection), [float(alpha)])[0])
     return found if y is None else _with_labels(found, whole, y, loss, C, alpha)
-
-
-def _names(X: Any, feature_names: Any) -> Any:
-    columns = getattr(X, "columns", None)
-    if feature_names is None:
-        return columns
-    names = np.asarray(feature_names, dtype=object)
-    if names.shape != (np.shape(X)[1],) or not all(isinstance(name, str) for name in names):
-        raise ParameterError(
-            f"feature_names of certify must be {np.shape(X)[1]} strings, one for each column of X; got {names.shape}."
-        )
-    return names
 
 
 def _measurement(rows: Rows, selection: Selection, rank: float | None) -> Measurement:
@@ -153,7 +143,7 @@ def _with_labels(
     if loss != "squared" or y.dtype.kind not in "f":
         two = y.ndim == 1 and len(np.unique(y)) == 2
         if two:
-            found = replace(found, measured=measured(X, found.indices, found.weights, y))
+            found = replace(found, measured=found.measured | measured(X, found.indices, found.weights, y))
         elif C is None:
             measured(X, found.indices, found.weights, y)  # says what is wrong with y
     if C is None:

@@ -17,6 +17,18 @@ def kept_names(columns: Any, indices: Index) -> tuple[str, ...] | None:
     return tuple(str(columns[i]) for i in indices)
 
 
+def all_names(feature_names: Any, d: int) -> Any:
+    """Names of d columns, given as such or by what made them."""
+    if hasattr(feature_names, "get_feature_names_out"):
+        feature_names = feature_names.get_feature_names_out()
+    names = np.asarray(feature_names, dtype=object)
+    if names.shape != (d,) or not all(isinstance(name, str) for name in names):
+        raise ParameterError(
+            f"feature_names must be {d} strings, one for each column of the data; got an array of shape {names.shape}."
+        )
+    return names
+
+
 def positions_by_name(names: Sequence[str] | None, columns: Iterable[Any] | None, indices: Index, k: int) -> Index:
     """Where k kept columns are: by name if both sides have names, as they were otherwise."""
     if names is None or columns is None:

@@ -36,8 +36,16 @@ def sentences(c: "Certificate") -> list[str]:
         lines.append(f"The kept columns explain {c.explained:.4g} of the squared norm of the data{best}.")
         if c.method == "adaptive" and c.residual_factor is not None and c.rank == len(c.indices):
             lines[-1] += f" They leave {c.residual_factor:.4g} times the least; at most {c.rank + 1} is proved."
-    lines += [f"Measured: {name.replace('_', ' ')} {value:.6g}." for name, value in c.measured.items()]
-    return lines
+    return lines + [_measured(name, value) for name, value in c.measured.items()]
+
+
+def _measured(name: str, value: float) -> str:
+    if name == "mean_share":
+        return (
+            f"The mean of the rows carries {100 * value:.0f} % of the squared norm and hides what distinguishes them: "
+            "centre the columns first, if the model has an intercept."
+        )
+    return f"Measured: {name.replace('_', ' ')} {value:.6g}."
 
 
 def _how_many(c: "Certificate") -> str:
@@ -146,9 +154,10 @@ def _radius_claims(c: "Certificate") -> list[str]:
 def _risk_claim(c: "Certificate") -> str:
     if c.risk_ratio is None:
         return "No claim about ridge risk without a penalty: a direction of the row space was lost."
+    one = c.fixed_signal_risk_ratio()
+    alone = "" if one is None else f"; for one fixed signal at most {one:.4g} times"
     return (
-        f"Ridge risk, any penalty, worst case over signals and on average: at most {c.risk_ratio:.4g} times; "
-        f"for one fixed signal at most {c.fixed_signal_risk_ratio():.4g} times "
+        f"Ridge risk, any penalty, worst case over signals and on average: at most {c.risk_ratio:.4g} times{alone} "
         "(less with a penalty: certify with alpha)."
     )
 

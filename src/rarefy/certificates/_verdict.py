@@ -41,6 +41,13 @@ def verdict_of(share: float | None) -> Verdict:
     return next((word for least, word in THRESHOLDS if share >= least), "none")
 
 
+def verdict_on(c: "Certificate") -> Verdict:
+    """The word for a certificate; what is only known to explain the data says nothing about models, and is weak."""
+    found = _shares(c)
+    word = verdict_of(c.share)
+    return "weak" if found and max(found)[1] == "explained" and word != "none" else word
+
+
 def headline(c: "Certificate") -> str:
     """The verdict in one sentence."""
     kept, found = len(c.indices), _shares(c)

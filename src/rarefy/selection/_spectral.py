@@ -14,7 +14,7 @@ from rarefy._warnings import warn_user
 from rarefy.certificates import Certificate
 from rarefy.certificates._certificate import Method, make_certificate
 from rarefy.certificates._fingerprint import fingerprint
-from rarefy.core.certificates.measure import measure, with_proof, with_span
+from rarefy.core.certificates.measure import dominant_mean, measure, with_proof, with_span
 from rarefy.core.linalg.rows import Array, Index, Rows, as_rows
 from rarefy.core.linalg.sketch import Sketch
 from rarefy.core.linalg.spectrum import Decomposition, Spectrum, decompose
@@ -129,6 +129,7 @@ class SpectralSelector(UnsupervisedSelector):
             columns=getattr(self, "feature_names_in_", None),
             weighting=chosen.weighting,
             fingerprint=fingerprint(X),
+            measured=dominant_mean(as_rows(X)),
         )
         self._warn_if_unseen(certificate)
         return SelectionResult.in_order(

@@ -16,6 +16,9 @@ from rarefy.core.linalg.spectrum import Decomposition, Spectrum
 from rarefy.core.linalg.threads import threads_for
 from rarefy.core.sparsify import Selection
 
+_DOMINANT = 0.5
+"""Share of the squared norm from which on the mean of the rows hides what distinguishes them."""
+
 
 def measure(spec: Spectrum, selection: Selection, residual2: Array | None = None) -> Measurement:
     """Measure what a selection does to the leading singular vectors of the data.
@@ -95,6 +98,18 @@ def with_span(found: Measurement, X: Rows, selection: Selection, whole: Decompos
     inside = float(np.sum((projected / largest) ** 2)) / whole.trace
     best = float(np.sum(whole.sigma[:k] ** 2)) / whole.trace if k <= whole.rank or whole.complete else None
     return replace(found, explained=min(1.0, inside), explainable=None if best is None else min(1.0, best))
+
+
+def dominant_mean(X: Rows) -> dict[str, float]:
+    """The share of the squared norm that the mean of the rows carries, by name, if it is more than half."""
+    n = X.shape[0]
+    mean = X.T @ np.full(n, 1.0 / n)
+    largest = float(np.abs(mean).max(initial=0.0))
+    if n < 2 or not 0.0 < largest < np.inf:
+        return {}
+    total = sum(float(np.sum((block / largest) ** 2)) for _, block in X.blocks())
+    share = n * float(np.sum((mean / largest) ** 2)) / total
+    return {"mean_share": min(share, 1.0)} if share > _DOMINANT else {}
 
 
 def _residual_ratio(residual2: Array, selection: Selection) -> float | None:
