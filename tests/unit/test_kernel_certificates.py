@@ -167,7 +167,10 @@ def test_any_points_are_bounds(loss):
 def test_points_that_prove_nothing():
     K, _, y = kernels(10)
     Y = y[:, None]
-    for beta in (np.full((10, 1), 0.1) * np.abs(Y), 2.0 * Y, np.full((10, 1), np.nan)):  # sum, box, no numbers
+    assert 0 < np.sum(y > 0) < 10
+    unbalanced, wrong, high = 0.1 * (Y > 0), MarginLoss("squared").balanced(y, y, y)[:, None], np.zeros((10, 1))
+    high[[np.argmax(y), np.argmin(y)]] = [[2.0], [-2.0]]  # above C
+    for beta in (unbalanced, -0.1 * wrong, high, np.full((10, 1), np.nan)):
         assert bounds(Products.of(K, beta), Y, 1.0, "hinge", np.zeros(1))[0] == -np.inf
     assert bounds(Products.of(K, 0.0 * Y), Y, 1.0, "hinge", np.array([np.inf]))[1] == np.inf
 
@@ -244,6 +247,19 @@ def test_smooth_kernels_whose_matrices_are_singular_in_floating_point(gamma):
     other = rarefy.certify_kernels(K_kept, K, y, C=1.0)
     assert other.radius_ratio is None
     assert other.verify(K_kept, K, y)
+
+
+@pytest.mark.parametrize("digits", range(6, 16))
+def test_what_rounding_blurs_is_not_stated(digits):
+    Q = np.linalg.qr(np.random.default_rng(0).standard_normal((12, 12)))[0]
+    half = Q * 10.0 ** (-0.5 * np.linspace(0, digits, 12))
+    K, K_kept = half @ half.T, (half * np.linspace(0.5, 2.0, 12)) @ half.T
+    found = rarefy.certify_kernels(K, K_kept)
+    assert found.verify(K, K_kept)
+    if digits <= 8:
+        assert found.eigenvalues == pytest.approx((0.5, 2.0), rel=1e-3)
+    if digits >= 11:
+        assert found.eigenvalues == (0.0, np.inf)
 
 
 # Awkward input
