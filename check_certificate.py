@@ -13,7 +13,7 @@ from numpy.linalg import LinAlgError, cholesky, norm, qr, svd
 
 EPS, TOL, RESOLVED, EQUAL = 2.0**-52, 1e-8, 5e-4, 1e-6
 METHODS = ("bss", "dual", "unweighted", "adaptive", "top", "all", "given", "replacement", "poisson")
-number = lambda value: np.inf if value is None else value * 1.0  # JSON has no infinity
+number = lambda value: np.inf if value is None else np.multiply(value, 1.0)  # JSON has no infinity
 
 
 def load(path, labels=None):
@@ -38,10 +38,10 @@ def spectral(c, X, idx, w):  # (what, whether it holds)
     floor, stated, s2, k = max(n, d) * EPS * s[0], c["numerical_rank"], (s / norm(s)) ** 2, c["rank"]
     rank = stated if (s > 2 * floor).sum() <= stated <= (s > floor / 2).sum() else int((s > floor).sum())
     yield "rank", 1 <= k <= rank and (rank == stated if c["complete"] else rank >= stated == k + 1)
-    group = np.cumsum([0, *(-np.diff(s[:rank]) > EQUAL * s[0])])
+    group, choice = np.cumsum([0, *(-np.diff(s[:rank]) > EQUAL * s[0])]), number(c["choice"])
     if k < rank and group[k] == group[k - 1]:  # the cut divides equal singular values: the chosen vectors are a witness
         equal = np.flatnonzero(group == group[k])
-        inside = (U.T if d > n else Vt)[equal] @ np.array(c["choice"])
+        inside = (U.T if d > n else Vt)[equal] @ choice
         yield "choice", (abs(inside.T @ inside - np.eye(k - equal[0])) <= EQUAL).all()
         Vt[equal] = qr(np.hstack([inside, np.eye(len(equal))]))[0].T @ Vt[equal]
     kept, after = Vt[:rank, idx].T * w[:, None], s[k] if k < rank else 0.0
@@ -112,14 +112,14 @@ def penalised(r, X, idx, w):  # K and P of all and of kept columns: (K+a)^-1/2 (
 
 def check(c, X, y):  # (what, whether it holds), to be read up to the first that does not
     idx, w, (n, d), method, sketch = np.array(c["indices"]), np.array(c["weights"]), X.shape, c["method"], c["sketch"]
-    rows, chance = np.arange(n) if c["rows"] is None else np.array(c["rows"]), c["failure_probability"]
+    rows, chance = np.array(range(n) if c["rows"] is None else c["rows"]), c["failure_probability"]
     distinct = [len({*v}) == len(v) and 0 <= min(v) <= max(v) < m for v, m in ((idx, d), (rows, n))]
     yield "indices, rows or y", all(distinct) and d == c["n_features"] and (y is None or len(y) == n)
     yield "weights", w.shape == idx.shape and (w >= 1e-100).all() and (w <= 1e100).all()
     yield "weighting", c["weighting"] in ("own", "optimal") or (c["weighting"] == "unit" and (w == 1).all())
     yield "method", method in METHODS and (0 < chance < 1 if method in METHODS[-2:] else chance is None)
     yield "n_requested", len(idx) <= c["n_requested"] and (c["n_requested"] <= d or method == "all")
-    yield "types", type(c["proved"]) is type(c["complete"]) is bool and c["energy_kept"] >= 0 * np.sum(c["choice"] or 0)
+    yield "types", isinstance(c["proved"] & c["complete"], bool) and c["energy_kept"] >= 0
     yield "sketch", sketch is None or 1 <= sketch["size"] < len(rows)
     G = sketch and np.random.default_rng(sketch["seed"]).standard_normal((sketch["size"], len(rows)))
     yield from spectral(c, X[rows] if G is None else G @ X[rows] / np.sqrt(len(G)), idx, w)

@@ -234,8 +234,8 @@ def verdict_of_checker(values, X, y):
         return False
 
 
-def try_all(honest, rng, tally, entries=2):
-    """All forgeries of one certificate."""
+def try_all(honest, rng, tally, entries=2, share=1.0):
+    """All forgeries of one certificate, or a random share of them."""
     values = json.loads(json.dumps(honest.certificate.to_dict()))
     accepted, _, error = verdict_of_verify(values, honest.X, honest.y)
     if not accepted:
@@ -245,6 +245,8 @@ def try_all(honest, rng, tally, entries=2):
         tally.add("disagreements", (honest.name, "honest", accepted))
     tally.add("honest")
     for where, forged in forgeries(values, rng, entries):
+        if share < 1.0 and rng.uniform() > share:
+            continue
         tally.add("forgeries")
         accepted, certificate, error = verdict_of_verify(forged, honest.X, honest.y)
         label = (honest.name, where, str(forged[where])[:80])

@@ -1,6 +1,9 @@
 """The one-file checker as a reader would run it, and the forgeries that were once accepted."""
 
+import contextlib
+import io
 import json
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -21,20 +24,17 @@ def noise(n, d, seed=0):
 
 
 def run(folder, values, data, *more):
-    """Exit code and what was printed."""
+    """Exit code and what was printed, as if it had been run."""
     (folder / "certificate.json").write_text(values if isinstance(values, str) else json.dumps(values))
-    command = [
-        sys.executable,
-        "-W",
-        "error",
-        str(CHECKER),
-        str(folder / "certificate.json"),
-        str(data),
-        *map(str, more),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
-    assert done.stderr == ""
-    return done.returncode, done.stdout
+    arguments, output = [str(CHECKER), str(folder / "certificate.json"), str(data), *map(str, more)], io.StringIO()
+    code = 0
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(output):
+        patch.setattr(sys, "argv", arguments)
+        try:
+            runpy.run_path(str(CHECKER), run_name="__main__")
+        except SystemExit as end:
+            code = end.code
+    return code, output.getvalue()
 
 
 @pytest.fixture
@@ -59,6 +59,14 @@ def test_an_honest_certificate_is_verified_and_its_claims_are_printed(tmp_path, 
     assert f"squared margin, at least times {found.margin_floor:g}" in text
     assert f"squared radius, at most times {found.radius_ratio:g}" in text
     assert f"objective, a share of at least {found.objective_ratio:g}" in text
+
+
+def test_it_runs_alone(tmp_path, labelled):
+    found, *_ = labelled
+    here = run(tmp_path, found.to_dict(), tmp_path / "data.npz")
+    command = [sys.executable, "-W", "error", str(CHECKER), "certificate.json", "data.npz"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (*here, "")
 
 
 def test_what_is_derived_or_said_in_the_file_is_not_believed(tmp_path, labelled):

@@ -22,8 +22,11 @@ def label_faults(c: "Certificate", X: Rows, indices: Index, y: Any) -> list[str]
     y = np.asarray(y)
     if y.ndim == 0 or len(y) != X.shape[0]:
         raise ParameterError(f"y must have one entry for each of the {X.shape[0]} rows of X; got shape {y.shape}.")
-    found = [] if c.objective is None else c.objective.faults(X, indices, c.weights, y)
-    return found + _all_rows_faults(c, X, indices, y)
+    try:
+        found = [] if c.objective is None else c.objective.faults(X, indices, c.weights, y)
+        return found + _all_rows_faults(c, X, indices, y)
+    except ValueError as error:  # numbers where classes are needed, one class, values that are missing
+        return [f"y does not suit the loss: {error}"]
 
 
 def _all_rows_faults(c: "Certificate", X: Rows, indices: Index, y: Any) -> list[str]:

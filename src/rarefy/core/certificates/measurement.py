@@ -94,4 +94,8 @@ class Interval:
         below, above = self.blur(self.low), self.blur(self.high)
         low = self.low - share * below if below <= resolved * self.low else 0.0
         high = self.high + share * above if above <= resolved * self.high else np.inf
-        return (max(low, self.weights2[0]) if self.complete else low), min(high, self.weights2[1])
+        # A square is rounded too, unless it is that of a weight 1.
+        smallest, largest = (
+            w if w == 1.0 else float(np.nextafter(w, end)) for w, end in zip(self.weights2, (0.0, np.inf), strict=True)
+        )
+        return (max(low, smallest) if self.complete else low), min(high, largest)

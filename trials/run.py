@@ -1,0 +1,69 @@
+"""Run trials: python trials/run.py [--problems N] [--seed S] [--forgeries] [--output results.json].
+
+Of N problems two thirds are about kernel matrices, spread over the decades of the condition number, and one third is
+about objectives. What is wrong is printed as it is found; the exit code is 1 if anything is.
+"""
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+
+from trials.exact import DECADES, objective_trial, trial  # noqa: E402
+from trials.forgeries import forgery_matrix  # noqa: E402
+
+GOALS = ("violated", "honest, not verified", "accepted and improved", "disagreements", "raw errors")
+
+
+def exact_trials(n, seed):
+    """Counts by decade of the condition number, and for objectives."""
+    tables, wrong = {}, []
+    share = max(1, 2 * n // (3 * len(DECADES)))
+    for decade in DECADES:
+        tables[f"1e{decade}"] = _sum((trial(seed + i, decade) for i in range(share)), wrong)
+        print(f"condition 1e{decade}:", dict(tables[f"1e{decade}"]), flush=True)
+    tables["objectives"] = _sum((objective_trial(seed + i) for i in range(max(1, n // 3))), wrong)
+    print("objectives:", dict(tables["objectives"]), flush=True)
+    return tables, wrong
+
+
+def _sum(outcomes, wrong):
+    total = Counter()
+    for counts, faults in outcomes:
+        total.update(counts)
+        wrong += faults
+        for fault in faults:
+            print("WRONG:", fault, flush=True)
+    return total
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--problems", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--forgeries", action="store_true", help="the whole forgery matrix instead")
+    parser.add_argument("--output", type=Path)
+    options = parser.parse_args()
+    start = time.perf_counter()
+    if options.forgeries:
+        kappas, scales = [10.0**e for e in DECADES], [10.0**e for e in (-6, -3, 0, 3, 6)]
+        tally = forgery_matrix(options.seed, kappas, scales)
+        tables, wrong = {"forgeries": tally.counts}, tally.examples
+    else:
+        tables, wrong = exact_trials(options.problems, options.seed)
+    total = sum(tables.values(), Counter())
+    seconds = round(time.perf_counter() - start, 1)
+    print("together:", dict(total), f"in {seconds} s")
+    if options.output is not None:
+        result = {"seed": options.seed, "seconds": seconds, "tables": tables, "together": total, "wrong": wrong}
+        options.output.write_text(json.dumps(result, indent=1, default=str), encoding="utf-8")
+    return int(any(total[goal] for goal in GOALS))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
