@@ -74,7 +74,7 @@ def test_the_interval_is_that_of_the_generalised_eigenvalues(seed):
     assert found.verify(K, K_kept)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 10**6), gamma=st.floats(1.0, 20.0), C=st.sampled_from([0.01, 1.0, 100.0]))
 def test_no_claim_is_violated_by_machines_margins_and_balls(seed, gamma, C):
     K, K_kept, _ = kernels(16, gamma, seed)
@@ -236,7 +236,7 @@ def test_a_kernel_that_reaches_beyond_has_no_radius_claim():
     assert again(found).verify(K, K_kept)
 
 
-@pytest.mark.parametrize("gamma", [0.01, 0.1, 0.5, 1.0, 2.0])
+@pytest.mark.parametrize("gamma", [0.01, 0.3, 2.0])
 def test_smooth_kernels_whose_matrices_are_singular_in_floating_point(gamma):
     X, y = samples(80, 2)
     K, K_kept = rbf_kernel(X, gamma=gamma), rbf_kernel(X[:, :1], gamma=gamma)
@@ -249,7 +249,7 @@ def test_smooth_kernels_whose_matrices_are_singular_in_floating_point(gamma):
     assert other.verify(K_kept, K, y)
 
 
-@pytest.mark.parametrize("digits", range(6, 16))
+@pytest.mark.parametrize("digits", range(7, 15))
 def test_what_rounding_blurs_is_not_stated(digits):
     Q = np.linalg.qr(np.random.default_rng(0).standard_normal((12, 12)))[0]
     half = Q * 10.0 ** (-0.5 * np.linspace(0, digits, 12))
@@ -265,7 +265,7 @@ def test_what_rounding_blurs_is_not_stated(digits):
 # Awkward input
 
 
-@pytest.mark.parametrize("scale", [1e-60, 1e-8, 1e8, 1e60])
+@pytest.mark.parametrize("scale", [1e-60, 1e60])
 def test_scales_do_not_matter(scale):
     K, K_kept, y = kernels()
     plain = rarefy.certify_kernels(K, K_kept)
@@ -517,7 +517,7 @@ def test_text_and_html():
 
 @pytest.fixture(scope="module")
 def subspace():
-    X, y = samples(90, 3)
+    X, y = samples(60, 3)
     return KernelSubspace(12, gamma=0.3, random_state=0).fit(X), X, y
 
 
