@@ -144,6 +144,7 @@ def findings(study: Study) -> list[str]:
             f"Certified for these labels: BSS {_percent(ours.share)}. The scale begins at "
             f"{_percent(study.empty_share)}, no words at all; random words have {_percent(shares['at random'])}. "
             + (f"More is certified for {better}." if above else "No other selection has more.")
+            + f" With {study.curve_sizes[-1]} words BSS has {_percent(study.shares['BSS'][-1])} (measured)."
         )
     if ours.width is not None:
         widths = {row.name: row.width for row in kept if row.width is not None and row.name != "BSS"}
