@@ -60,7 +60,7 @@ TEXTS = ("movie_review_polarity", "20news_nohdr", "rcv1_subsets_ccat")
 
 
 def forward(X, y, r, C=1.0, batches=20):
-    """Columns with labels in a few lines: the largest gradients of the objective, in batches (METHODS E4)."""
+    """Columns with labels in a few lines: the largest gradients of the objective, in batches."""
     kept, beta = np.zeros(0, dtype=int), C * y.astype(float)
     for size in np.linspace(0, r, min(batches, r) + 1)[1:].astype(int):
         gradient = np.asarray(X.T @ beta).ravel() ** 2
