@@ -228,3 +228,42 @@ def test_the_matrix_itself_sees_forgeries():
     certificate = rarefy.certify(X, range(16))
     better = forged(certificate, eigenvalues=[0.9, certificate.eigenvalues[1]])
     assert {"margin_floor", "soft_margin_ratio", "risk_ratio"} <= set(improved(certificate, better))
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])
+def test_a_dual_point_outside_of_its_domain_proves_nothing(loss):
+    X, y = 1e-3 * noise(10, 20), np.arange(10) % 2
+    honest = rarefy.certify(X, range(12), None, y, loss=loss, C=1.0)
+    values = honest.to_dict()["objective"]
+    assert accepted(honest, X, y)
+    sign = np.where(y == 1, 1.0, -1.0)[:, None]
+    beyond = {"hinge": 3.0 * sign, "logistic": 1.5 * sign, "squared_hinge": -sign}[loss]  # of sum zero
+    lower = values["lower"] if loss == "logistic" else -1e3 if loss == "squared_hinge" else 2.0 * values["lower"]
+    assert not accepted(forged(honest, objective=values | {"dual": beyond.tolist(), "lower": lower}), X, y)
+
+
+def test_a_singular_value_that_rounding_hides_gives_no_claim_about_one_signal():
+    rng = np.random.default_rng(0)
+    U, V = (np.linalg.qr(rng.standard_normal((n, 5)))[0] for n in (5, 9))
+    X = (U * np.logspace(0, -13.5, 5)) @ V.T
+    honest = rarefy.certify(X, range(9), rng.uniform(0.5, 1.5, 9))
+    assert honest.margin_floor is not None  # from the weights alone
+    assert honest.fixed_signal_risk_ratio() is None
+    assert honest.fixed_signal_risk_ratio(1e-3) > 1.0
+    assert "one fixed signal" not in honest.statement
+    assert accepted(honest, X)
+    assert rarefy.certify(X, range(9)).fixed_signal_risk_ratio() == 1.0
+
+
+def test_small_singular_vectors_are_verified_to_their_last_digit():
+    """Problems in which products with the data, divided by singular values, were off by more than is allowed for."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        U, V = (np.linalg.qr(rng.standard_normal((n, 3)))[0] for n in (3, 4))
+        X = (U * [1.0, 0.8, 5e-8]) @ V.T
+        found = rarefy.certify(X, [0, 1, 2], rng.uniform(0.5, 1.0, 3))
+        assert accepted(found, X)
+        low, high = found.verify(X).eigenvalues
+        exact = np.linalg.svd(np.linalg.svd(X, full_matrices=False)[2][:, :3] * found.weights, compute_uv=False) ** 2
+        assert abs(high - exact[0]) <= 0.2 * (found.eigenvalues[1] - high)
+        assert low >= 0.0

@@ -269,13 +269,14 @@ def _remeasure(X: Rows, indices: Index, weights: Array, claimed: Measurement) ->
     floor = max(n, d) * EPS * float(sigma[0])  # numpy's rule for the rank of a matrix
     numerical_rank = _rank(sigma, floor, claimed)
     ell = max(1, min(claimed.rank, numerical_rank))
-    # Rows of V diag(sigma) for the chosen features, times their weights.
-    rows = (A.take(indices, Wt.T) if wide else Wt.T[indices] * sigma) * weights[:, None]
+    leading = sigma[:numerical_rank]
+    V = _orthonormal_rows(A, indices, Wt[:numerical_rank].T / leading) if wide else Wt[:numerical_rank].T[indices]
+    kept = V * weights[:, None]
     turn = _chosen_first(Wt[:numerical_rank], sigma[:numerical_rank], ell, claimed.choice)
     eigenvalues, outside2 = (np.nan, np.nan), np.nan  # what was chosen is not known, or is no choice
     if turn is not None:
-        eigenvalues = _lanczos_extremes((rows[:, :numerical_rank] / sigma[:numerical_rank]) @ turn[:, :ell])
-        outside2 = float(np.sum((rows[:, :numerical_rank] / sigma[0] @ turn[:, ell:]) ** 2))
+        eigenvalues = _lanczos_extremes(kept @ turn[:, :ell])
+        outside2 = float(np.sum((kept * (leading / sigma[0]) @ turn[:, ell:]) ** 2))
     relative2 = (sigma / sigma[0]) ** 2
     residual = 0.0
     if claimed.residual_ratio is not None and relative2[ell:].any():
@@ -298,6 +299,21 @@ def _remeasure(X: Rows, indices: Index, weights: Array, claimed: Measurement) ->
         resolution=hidden,
         unseen=_count_shorter(X, hidden) if hidden else 0,
     )
+
+
+def _orthonormal_rows(A: Rows, indices: Index, T: Array) -> Array:
+    """Some rows of V = A T, made orthonormal: short singular vectors are off by rounding beside the longest.
+
+    One Gram-Schmidt step, as a Cholesky factorisation of V^T V, corrects each of them by those before it.
+    """
+    products = np.zeros((T.shape[1], T.shape[1]))
+    for _, block in A.blocks(T):
+        products += block.T @ block
+    rows = A.take(indices, T)
+    try:
+        return np.asarray(np.linalg.solve(np.linalg.cholesky(products), rows.T).T)
+    except np.linalg.LinAlgError:  # next to the resolution some are all rounding, and nothing is claimed
+        return rows
 
 
 def _rank(sigma: Array, floor: float, claimed: Measurement) -> int:
