@@ -35,7 +35,7 @@ def outward(low, high, condition, k, w2, complete, share, resolved):  # eigenval
 def spectral(c, X, idx, w):  # (what, whether it holds)
     (n, d), (low, high), (top, bottom), w2 = X.shape, c["eigenvalues"], c["singular_values"], w**2
     U, s, Vt = svd(X, full_matrices=False)
-    floor, stated, s2, k = max(n, d) * EPS * s[0], c["numerical_rank"], (s / norm(s)) ** 2, c["rank"]
+    floor, stated, s2, k = max(n, d) * EPS * s[0], +c["numerical_rank"], (s / norm(s)) ** 2, +c["rank"]
     rank = stated if (s > 2 * floor).sum() <= stated <= (s > floor / 2).sum() else int((s > floor).sum())
     yield "rank", 1 <= k <= rank and (rank == stated if c["complete"] else rank >= stated == k + 1)
     group, choice = np.cumsum([0, *(-np.diff(s[:rank]) > EQUAL * s[0])]), number(c["choice"])

@@ -267,3 +267,9 @@ def test_small_singular_vectors_are_verified_to_their_last_digit():
         exact = np.linalg.svd(np.linalg.svd(X, full_matrices=False)[2][:, :3] * found.weights, compute_uv=False) ** 2
         assert abs(high - exact[0]) <= 0.2 * (found.eigenvalues[1] - high)
         assert low >= 0.0
+
+
+def test_true_counts_as_one_for_both_judges():
+    X = noise(1, 6)
+    honest = rarefy.certify(X, [0])
+    assert accepted(forged(honest, rank=True, numerical_rank=True, n_requested=True), X)
