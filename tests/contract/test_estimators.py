@@ -19,6 +19,7 @@ import rarefy
 from rarefy._fit import fitted_names
 from rarefy.exceptions import DegenerateDataError, ParameterError
 from rarefy.selection import (
+    BestSubsetSelector,
     BSSSelector,
     InformationGainSelector,
     LeverageScoreSelector,
@@ -56,6 +57,8 @@ PLAIN = [
     ReliefSelector(7, n_neighbors=3),
     LPSVMSelector(),
     LPSVMSelector(C=0.3),
+    BestSubsetSelector(5),
+    BestSubsetSelector(4, loss="logistic", C=0.1, standardize=False),
 ]
 FIRST = list({type(e): e for e in reversed(INSTANCES + PLAIN)}.values())
 SPECTRAL = [e for e in INSTANCES if not isinstance(e, SupportVectorSelector)]
@@ -242,7 +245,8 @@ def test_pickles(estimator, data):
 )
 @pytest.mark.parametrize("bad", [0, -1, 1.0, 1.5, 0.0, "all", True])
 def test_impossible_numbers_of_features_are_explained(estimator, data, bad):
-    allowed = r"an int in the range \[1, inf\), a float in the range \(0.0, 1.0\)(, None or a str among {'auto'}| or None)"
+    allowed = r"an int in the range \[1, inf\), a float in the range \(0.0, 1.0\)"
+    allowed += "(, None or a str among {'auto'}| or None)"
     message = f"'n_features_to_select' parameter of {type(estimator).__name__} must be {allowed}. Got {bad!r} instead"
     with pytest.raises(ParameterError, match=message):
         clone(estimator).set_params(n_features_to_select=bad).fit(*data)

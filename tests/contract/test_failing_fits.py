@@ -18,6 +18,7 @@ from rarefy.exceptions import ParameterError
 from rarefy.kernel import KernelFeatureSelector, KernelFeatureSelectorCV, KernelSubspace, SubspaceLPSVC
 from rarefy.ranking import OrdinalRankRC, RankRC, RankRCCV
 from rarefy.selection import (
+    BestSubsetSelector,
     BSSSelector,
     InformationGainSelector,
     LeverageScoreSelector,
@@ -32,6 +33,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::rarefy.exceptions.RarefyWarning
 
 ESTIMATORS = [
     BSSSelector(12),
+    BestSubsetSelector(3),
     LeverageScoreSelector(12, sampling="top"),
     SupportVectorSelector(BSSSelector(12)),
     RRQRSelector(4),

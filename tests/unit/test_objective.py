@@ -9,10 +9,10 @@ from sklearn.linear_model import Ridge
 from sklearn.svm import SVC
 
 import rarefy
-from rarefy.certificates._objective import targets
+from rarefy.certificates._objective import empty_objective, targets
 from rarefy.core.certificates.witness import Witnesses, lower_bound, upper_bound
 from rarefy.core.linalg.rows import as_rows
-from rarefy.core.losses.margins import LOSSES, MarginLoss
+from rarefy.core.losses.margins import LOSSES, MarginLoss, best_intercept
 from rarefy.exceptions import ParameterError
 
 
@@ -159,3 +159,31 @@ def test_scales_of_the_data_do_not_matter_to_the_proof(scale):
     found = rarefy.certify(scale * X, np.arange(40), y=y, C=1.0)
     assert found.verify(scale * X, y)
     assert found.objective is not None
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_no_column_at_all(loss):
+    Y = targets(np.arange(30) % 3, "hinge")
+    empty = empty_objective(Y, 2.0, loss)
+    rule = MarginLoss(loss)
+    best = sum(
+        2.0 * rule.values(one, np.full(30, best_intercept(rule, one, np.zeros(30), np.ones(30)))).sum() for one in Y.T
+    )
+    assert empty == pytest.approx(best, rel=1e-9)
+
+
+def test_columns_that_gain_nothing_are_no_certificate():
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = np.hstack([1e-3 * rng.standard_normal((60, 20)), rng.standard_normal((60, 5)) + 3.0 * y[:, None]])
+    noise, signal = (rarefy.certify(X, kept, y=y, C=1e-3) for kept in (np.arange(20), np.arange(20, 25)))
+    assert noise.objective_ratio > 0.5  # and that is what no column has
+    assert noise.objective.gain < 0.1
+    assert noise.share == noise.explained  # nothing about the labels counts
+    assert signal.verdict == "strong"
+    assert "no column at all" in signal.sentence
+    values = noise.to_dict()
+    values["objective"]["empty"] *= 2.0
+    assert not rarefy.Certificate.from_dict(values).verify(X, y)
+    values["objective"]["empty"] = None
+    assert rarefy.Certificate.from_dict(values).share == noise.share

@@ -7,11 +7,13 @@ from rarefy.certificates._curve import RidgeCurve, ridge_curve
 from rarefy.certificates._geometry import hard_margin2, minimum_enclosing_ball
 from rarefy.certificates._kernel import KernelCertificate
 from rarefy.certificates._ridge import certified_signs, prediction_difference_bound, ridge_risk
+from rarefy.certificates._subset import SubsetCertificate
 
 __all__ = [
     "Certificate",
     "KernelCertificate",
     "RidgeCurve",
+    "SubsetCertificate",
     "certified_signs",
     "certify",
     "certify_kernels",

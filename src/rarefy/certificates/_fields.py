@@ -92,11 +92,14 @@ def _convert_additions(v: dict[str, Any]) -> None:
         v["regularised"] = Regularised(**{name: _number(value) for name, value in v["regularised"].items()})
 
 
-def _objective(loss: Any, C: Any, lower: Any, upper: Any, dual: Any, coef: Any, intercept: Any) -> Objective:
+def _objective(
+    loss: Any, C: Any, lower: Any, upper: Any, dual: Any, coef: Any, intercept: Any, empty: Any
+) -> Objective:
     points = [_numbers(point) for point in (dual, coef, intercept)]
     if [point.ndim for point in points] != [2, 2, 1]:
         raise ValueError("dual and coef of an objective are matrices, intercept is a vector")
-    return Objective(_text(loss), _number(C), _number(lower), _number(upper), *points)  # type: ignore[arg-type]
+    values = {"lower": _number(lower), "upper": _number(upper), "empty": _number(empty)}
+    return Objective(_text(loss), _number(C), dual=points[0], coef=points[1], intercept=points[2], **values)  # type: ignore[arg-type]
 
 
 def _number(value: Any) -> float:

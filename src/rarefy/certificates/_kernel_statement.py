@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rarefy.certificates._verdict import _percent
+from rarefy.certificates._verdict import percent
 
 if TYPE_CHECKING:
     from rarefy.certificates._kernel import KernelCertificate
@@ -23,7 +23,7 @@ def kernel_headline(c: "KernelCertificate") -> str:
     """The verdict in one sentence."""
     found = kernel_shares(c)
     if not found:
-        part = f" It holds {_percent(c.explained)} of the trace of the whole one." if c.explained is not None else ""
+        part = f" It holds {percent(c.explained)} of the trace of the whole one." if c.explained is not None else ""
         return (
             "The kept kernel loses a direction of the whole one, or one that is not told from lost: nothing is "
             f"certified for all labels at once.{part}{_advice(c)}"
@@ -32,11 +32,11 @@ def kernel_headline(c: "KernelCertificate") -> str:
     if what == "objective" and c.objective is not None:
         model = "kernel ridge regression" if c.objective.loss == "squared" else "a classifier"
         return (
-            f"With the kept kernel {model} reaches at least {_percent(share)} of what the whole kernel allows, for "
+            f"With the kept kernel {model} reaches at least {percent(share)} of what the whole kernel allows, for "
             "these labels."
         )
     return (
-        f"In the worst case the gap between two classes keeps {_percent(np.sqrt(share))} of its width in the kernel's "
+        f"In the worst case the gap between two classes keeps {percent(np.sqrt(share))} of its width in the kernel's "
         "feature space, whatever the labels are."
     )
 

@@ -1,5 +1,6 @@
 """Selectors of input features."""
 
+from rarefy.selection._best_subset import BestSubsetSelector
 from rarefy.selection._bss import BSSSelector
 from rarefy.selection._information_gain import InformationGainSelector
 from rarefy.selection._leverage import LeverageScoreSelector
@@ -12,6 +13,7 @@ from rarefy.selection._support_vectors import SupportVectorSelector
 
 __all__ = [
     "BSSSelector",
+    "BestSubsetSelector",
     "InformationGainSelector",
     "LPSVMSelector",
     "LeverageScoreSelector",

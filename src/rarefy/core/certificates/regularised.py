@@ -221,8 +221,9 @@ def _bias(pencil: Pencil, C: Array, g: Array, c: float, b: float) -> tuple[float
     difference = shrink[:, None] * C
     difference.flat[:: len(C) + 1] -= g * shrink
     h = _largest_singular_value(difference)
-    difference.flat[:: len(C) + 1] += 1.0
-    s = _largest_singular_value(difference)
+    product = shrink[:, None] * C  # not difference + I, which cancels where K~ is much larger than K
+    product.flat[:: len(C) + 1] += c * shrink
+    s = _largest_singular_value(product)
     s = max(s, 1.0) if pencil.rank < pencil.n else s
     with np.errstate(divide="ignore", over="ignore"):
         h = h * (1.0 + e_kept / b) + (e + e_kept) / b

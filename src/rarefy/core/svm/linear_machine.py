@@ -27,6 +27,7 @@ from rarefy.core.losses.margins import MarginLoss, best_intercept
 _DIRECT = 3000
 """Linear systems up to this size are factorised."""
 _ROUNDINGS = (0.5, 0.1, 0.02, 4e-3, 8e-4, 1.6e-4, 3.2e-5, 6.4e-6)
+_SIMILAR = 2
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,9 @@ def linear_machine(
     problem = _Problem(F, y, costs, loss)
     best: Machine | None = None
     with threads_for(F.shape[1]):
-        for rounding in _ROUNDINGS if loss.name == "hinge" else (0.0,):
+        # From a similar problem's solution the roundest hinges are a detour.
+        roundings = _ROUNDINGS if start is None else _ROUNDINGS[_SIMILAR:]
+        for rounding in roundings if loss.name == "hinge" else (0.0,):
             smooth = replace(problem, loss=replace(loss, rounding=rounding))
             v, b, beta = _newton(smooth, v, b, tol, max_iter)
             found = _pair(problem, v, beta)
@@ -108,8 +111,12 @@ def linear_machine(
 
 
 def _square(X: Rows) -> Rows:
-    """The Cholesky factor of the Gram matrix of the rows: rows with the same products, in n dimensions."""
-    K = X.T.gram()
+    """Rows with the same products, in n dimensions."""
+    return rows_of(X.T.gram())
+
+
+def rows_of(K: Array) -> Rows:
+    """Rows with these products: the Cholesky factor of their Gram matrix."""
     with threads_for(len(K)):
         factor, lower = lifted_cholesky(K, "a Gram matrix")
     return DenseRows(np.tril(factor) if lower else np.ascontiguousarray(np.triu(factor).T))

@@ -1,0 +1,375 @@
+"""How close chosen columns are to the best possible ones, as a value that can be checked again."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_array
+
+from rarefy.certificates._objective import stated, targets
+from rarefy.certificates._verdict import Verdict, percent, verdict_of
+from rarefy.core.best_subset.problem import SubsetProblem, Trained
+from rarefy.core.certificates.subset import SubsetBound, subset_bound, subset_objective
+from rarefy.core.certificates.verify import Verification
+from rarefy.core.linalg.rows import Array, Index, Rows, as_rows
+from rarefy.core.losses.margins import LOSSES, LossName
+from rarefy.exceptions import ParameterError
+
+_STATUS = ("in every best set", "in none", "open")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SubsetCertificate:
+    """What is proved about a choice of r columns (or groups of columns) among all choices of r.
+
+    The objective is 1/2 ||w||^2 + C times the sum of losses, with a free intercept, minimised over coefficients that
+    are zero outside the chosen columns; of several classes or outputs the sum over them.
+
+    Attributes
+    ----------
+    optimality : float or None
+        The best r columns have an objective of at least this share of that of the chosen ones; None if nothing is
+        proved.
+    objective_ratio : float or None
+        All columns together have an objective of at least this share of it.
+    lower_bound : float
+        No choice of r columns has a lower objective.
+    objective : float
+        What the chosen columns reach.
+    column_status : ndarray of shape (n_features,), str
+        "in every best set", "in none", or "open" if neither is proved.
+    verdict : {"strong", "useful", "weak", "none"}
+        Of `optimality`: strong from 0.9, useful from 0.5, weak from 0.1.
+    sentence, statement : str
+        The verdict in one sentence, and all of it in words.
+    indices : ndarray of shape (n_selected,)
+        The chosen columns.
+    n_features, n_chosen : int
+        Columns of the data, and r.
+    loss, C : str, float
+        The loss, and what multiplies it.
+    classified : bool
+        Whether y holds classes, coded by -1 and 1, or numbers.
+    standardized : bool
+        Whether columns were divided by their standard deviations.
+    groups : ndarray of shape (n_features,) or None
+        Number of the group of each column, if whole groups are chosen.
+    dual, coef, intercept : ndarrays
+        The points that prove the bound and the objective; `coef` is of the (standardised) columns.
+    all_columns_bound, all_columns_dual : float, ndarray, or None
+        With all columns no machine is below this, and what proves it.
+    settled : ndarray of shape (n_groups,), int
+        1 for groups in every best set, -1 for those in none, 0 for the others.
+    names : tuple of str or None
+        Names of the chosen columns.
+
+    See Also
+    --------
+    rarefy.selection.BestSubsetSelector : Chooses columns and proves how good they are.
+    """
+
+    indices: Index
+    n_features: int
+    n_chosen: int
+    loss: LossName
+    C: float
+    classified: bool
+    standardized: bool
+    groups: Index | None
+    lower_bound: float
+    objective: float
+    dual: Array
+    coef: Array
+    intercept: Array
+    all_columns_bound: float | None
+    all_columns_dual: Array | None
+    settled: NDArray[np.int8]
+    names: tuple[str, ...] | None = None
+
+    @property
+    def optimality(self) -> float | None:
+        """Proved share of the best possible choice."""
+        if not (self.lower_bound > 0.0 and 0.0 < self.objective < np.inf):
+            return None
+        return min(1.0, self.lower_bound / self.objective)
+
+    @property
+    def objective_ratio(self) -> float | None:
+        """Proved share of what all columns allow."""
+        if self.all_columns_bound is None or not self.all_columns_bound > 0.0:
+            return None
+        return min(1.0, self.all_columns_bound / self.objective)
+
+    @property
+    def kind(self) -> Literal["deterministic", "none"]:
+        """Whether anything is proved."""
+        return "none" if self.optimality is None else "deterministic"
+
+    @property
+    def share(self) -> float | None:
+        """The certified share."""
+        return self.optimality
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the certificate is worth."""
+        return verdict_of(self.optimality)
+
+    @property
+    def column_status(self) -> NDArray[Any]:
+        """What is proved about every column."""
+        by_group = np.array(_STATUS, dtype=object)[np.select([self.settled == 1, self.settled == -1], [0, 1], 2)]
+        return by_group if self.groups is None else by_group[self.groups]
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in one sentence."""
+        what = "groups of columns" if self.groups is not None else "columns"
+        if self.optimality is None:
+            return f"Nothing is proved about how good these {self.n_chosen} {what} are: the bound is not positive."
+        return (
+            f"These {self.n_chosen} {what} are at least {percent(self.optimality)} as good as the best "
+            f"{self.n_chosen} there are."
+        )
+
+    @property
+    def statement(self) -> str:
+        """The certificate in words."""
+        scaled = ", columns divided by their standard deviations" if self.standardized else ""
+        always, never = int(np.sum(self.settled == 1)), int(np.sum(self.settled == -1))
+        lines = [
+            f"{self.verdict.capitalize()}: {self.sentence}",
+            f"{len(self.indices)} of {self.n_features} columns chosen; {self.loss.replace('_', ' ')} loss, "
+            f"C = {self.C:.4g}{scaled}.",
+            f"Objective {self.objective:.6g}; no choice of {self.n_chosen} is below {self.lower_bound:.6g}, proved by "
+            "one dual point.",
+        ]
+        if self.objective_ratio is not None:
+            lines.append(f"Against all columns: at least {self.objective_ratio:.4g} of the objective.")
+        still_open = len(self.settled) - always - never
+        lines.append(f"Proved to be in every best choice: {always}; in none: {never}; open: {still_open}.")
+        return "\n".join(lines)
+
+    def verify(self, X: Any, y: Any, *, sample_weight: Any = None) -> Verification:
+        """Put the points into the data and see what they prove.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The data that the choice was made on.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            The labels or responses.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            The weights of the samples, if there were any.
+
+        Returns
+        -------
+        verification : Verification
+            True in a condition if everything that is stated is proved; with the `reason` if not.
+        """
+        faults = self._impossible()
+        if faults:
+            return Verification.refused("; ".join(faults))
+        X = check_array(X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
+        if X.shape[1] != self.n_features:
+            raise ParameterError(f"This certificate is about {self.n_features} columns; X has {X.shape[1]}.")
+        rows, costs, Y = weighted_rows(
+            as_rows(X), self.C, targets(y, "hinge" if self.classified else "squared"), sample_weight
+        )
+        faults = self._faults(rows, costs, Y)
+        nothing = np.nan, np.nan
+        return Verification(not faults, np.nan, nothing, 0, 0, 0.0, 0.0, "; ".join(faults))
+
+    def _impossible(self) -> list[str]:
+        count = self.n_features if self.groups is None else int(self.groups.max(initial=-1)) + 1
+        right = {
+            "chosen columns are distinct column numbers": len(np.unique(self.indices)) == len(self.indices) > 0
+            and 0 <= self.indices.min() <= self.indices.max() < self.n_features,
+            "loss and C are those of a machine": self.loss in LOSSES and 0.0 < self.C < np.inf,
+            "groups number all columns": self.groups is None
+            or (self.groups.shape == (self.n_features,) and self.groups.min() >= 0),
+            "every group is settled or open": self.settled.shape == (count,)
+            and bool(np.isin(self.settled, (-1, 0, 1)).all()),
+            "as many groups are chosen as are said to be": len(self._chosen_groups()) == self.n_chosen,
+        }
+        return [what for what, holds in right.items() if not holds]
+
+    def _chosen_groups(self) -> Index:
+        if self.groups is None or self.groups.shape != (self.n_features,):
+            return np.unique(self.indices)
+        chosen = np.unique(self.groups[self.indices])
+        whole = np.flatnonzero(np.isin(self.groups, chosen))
+        return chosen if np.array_equal(whole, np.sort(self.indices)) else np.zeros(0, dtype=np.intp)
+
+    def _faults(self, X: Rows, costs: Array, Y: Array) -> list[str]:
+        m, k = Y.shape[1], len(self.indices)
+        if self.dual.shape != Y.shape or self.coef.shape != (k, m) or self.intercept.shape != (m,):
+            return ["the points have the wrong shapes"]
+        scale = column_scales(X, costs) if self.standardized else np.ones(self.n_features)
+        groups = np.arange(self.n_features) if self.groups is None else self.groups
+        kept = (X.T.take(self.indices) * scale[self.indices, None]).T
+        upper = subset_objective(kept, Y, costs, self.loss, self.coef, self.intercept)
+        found = subset_bound(X, Y, costs, self.loss, self.dual, scale, groups)
+        if found is None:
+            return ["the dual point is not allowed, and proves nothing"]
+        faults = []
+        if not self.objective >= upper:
+            faults.append(f"the chosen columns have the objective {upper:.9g}, not {self.objective:.9g}")
+        if not self.lower_bound <= found.over(self.n_chosen):
+            faults.append(f"the dual point proves {found.over(self.n_chosen):.9g}, not {self.lower_bound:.9g}")
+        always, never = found.settled(self.n_chosen, self.objective)
+        if np.any(self.settled[~always] == 1) or np.any(self.settled[~never] == -1):
+            faults.append("columns are said to be settled that are not")
+        return faults + self._all_columns_faults(X, costs, Y, scale, groups)
+
+    def _all_columns_faults(self, X: Rows, costs: Array, Y: Array, scale: Array, groups: Index) -> list[str]:
+        if self.all_columns_bound is None:
+            return []
+        if self.all_columns_dual is None or self.all_columns_dual.shape != Y.shape:
+            return ["the bound with all columns has no dual point"]
+        whole = subset_bound(X, Y, costs, self.loss, self.all_columns_dual, scale, groups)
+        proved = -np.inf if whole is None else whole.over(len(whole.high))
+        return [] if self.all_columns_bound <= proved else [f"with all columns {proved:.9g} is proved, not more"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all fields and what follows from them as plain values, ready for JSON.
+
+        Returns
+        -------
+        values : dict
+            By name.
+        """
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        values = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in values.items()}
+        derived = ("kind", "verdict", "sentence", "share", "optimality", "objective_ratio", "statement")
+        return values | {name: getattr(self, name) for name in derived}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "SubsetCertificate":
+        """Make a certificate from plain values; what follows from them is derived again.
+
+        Parameters
+        ----------
+        values : dict
+            What `to_dict` returned, as it is or read from JSON.
+
+        Returns
+        -------
+        certificate : SubsetCertificate
+            The certificate.
+        """
+        if not isinstance(values, Mapping):
+            raise ParameterError(f"A certificate is made from a dict of its fields; got {type(values).__name__}.")
+        missing = [f.name for f in fields(cls) if f.name not in values]
+        if missing:
+            raise ParameterError(f"These values are no certificate: {', '.join(missing)} are missing.")
+        try:
+            return cls(**_converted({f.name: values[f.name] for f in fields(cls)}))
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ParameterError(f"These values are no certificate: {error}.") from error
+
+    def __repr__(self) -> str:
+        share = "none" if self.optimality is None else f"{self.optimality:.4g}"
+        return (
+            f"SubsetCertificate(optimality={share}, columns={len(self.indices)} of {self.n_features}, "
+            f"verdict={self.verdict!r})"
+        )
+
+    def __str__(self) -> str:
+        return self.statement
+
+
+def _converted(v: dict[str, Any]) -> dict[str, Any]:
+    for name in ("indices", "groups", "settled"):
+        if v[name] is not None:
+            numbers = np.asarray(v[name])
+            if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
+                raise ValueError(f"{name} must be a list of integers")
+            v[name] = numbers.astype(np.int8 if name == "settled" else np.intp)
+    for name, ndim in (("dual", 2), ("coef", 2), ("intercept", 1), ("all_columns_dual", 2)):
+        if v[name] is not None:
+            v[name] = np.asarray(v[name], dtype=np.float64)
+            if v[name].ndim != ndim:
+                raise ValueError(f"{name} must have {ndim} dimensions")
+    for name in ("C", "lower_bound", "objective"):
+        v[name] = float(v[name])
+    v["all_columns_bound"] = None if v["all_columns_bound"] is None else float(v["all_columns_bound"])
+    v["names"] = None if v["names"] is None else tuple(str(name) for name in v["names"])
+    for name in ("classified", "standardized"):
+        if not isinstance(v[name], bool):
+            raise ValueError(f"{name} must be true or false")
+    v["loss"] = str(v["loss"])
+    v["n_features"], v["n_chosen"] = int(v["n_features"]), int(v["n_chosen"])
+    return v
+
+
+def weighted_rows(X: Rows, C: float, Y: Array, sample_weight: Any) -> tuple[Rows, Array, Array]:
+    """Rows with a positive weight, their costs and their targets."""
+    if sample_weight is None:
+        return X, np.full(X.shape[0], C), Y
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != (X.shape[0],) or not np.all(np.isfinite(weight) & (weight >= 0.0)):
+        raise ParameterError(f"sample_weight must be {X.shape[0]} finite numbers >= 0; got shape {weight.shape}.")
+    counted = np.flatnonzero(weight > 0.0)
+    if not len(counted):
+        raise ParameterError("sample_weight is zero for every sample; at least one must count.")
+    return X.subset(counted), C * weight[counted], Y[counted]
+
+
+def column_scales(X: Rows, costs: Array) -> Array:
+    """One over the standard deviation of each column, with rows weighted by their costs; 0 for constant columns."""
+    scales, weight = np.zeros(X.shape[1]), costs / costs.sum()
+    for rows, block in X.T.blocks():
+        deviation = np.sqrt((block - (block @ weight)[:, None]) ** 2 @ weight)
+        constant = deviation <= 1e-12 * np.abs(block).max(axis=1, initial=0.0)
+        scales[rows] = np.where(constant, 0.0, 1.0 / np.where(constant, 1.0, deviation))
+    return scales
+
+
+def make_subset_certificate(
+    problem: SubsetProblem,
+    *,
+    C: float,
+    classified: bool,
+    standardized: bool,
+    groups: Index | None,
+    columns: Index,
+    n_chosen: int,
+    dual: Array,
+    trained: Trained,
+    all_columns_dual: Array | None,
+    names: tuple[str, ...] | None,
+) -> SubsetCertificate:
+    """State what the points prove, a little on the safe side."""
+    p, loss = problem, problem.loss.name
+    found = subset_bound(p.X, p.Y, p.costs, loss, dual, p.scale, p.groups)
+    found = found or SubsetBound(-np.inf, np.zeros(p.n_groups))
+    kept = (p.columns.take(columns) * p.scale[columns, None]).T
+    reached = subset_objective(kept, p.Y, p.costs, loss, trained.coef, trained.intercept)
+    lower, upper = stated(found.over(n_chosen), reached)
+    always, never = found.settled(n_chosen, upper)
+    whole = None
+    if all_columns_dual is not None:
+        proved = subset_bound(p.X, p.Y, p.costs, loss, all_columns_dual, p.scale, p.groups)
+        whole = None if proved is None else stated(proved.over(p.n_groups), 0.0)[0]
+    return SubsetCertificate(
+        indices=columns,
+        n_features=p.X.shape[1],
+        n_chosen=n_chosen,
+        loss=loss,
+        C=C,
+        classified=classified,
+        standardized=standardized,
+        groups=groups,
+        lower_bound=lower,
+        objective=upper,
+        dual=dual,
+        coef=trained.coef,
+        intercept=trained.intercept,
+        all_columns_bound=whole,
+        all_columns_dual=None if whole is None else all_columns_dual,
+        settled=(always.astype(np.int8) - never.astype(np.int8)),
+        names=names,
+    )

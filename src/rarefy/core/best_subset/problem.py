@@ -1,0 +1,120 @@
+r"""Linear machines in some of the columns: what is chosen from, and what a choice is worth.
+
+X    : (n, d) data; its columns are multiplied by `scale`; x_j is one of them after that
+Y    : (n, m) targets, one column a machine; all machines share the chosen columns
+beta : (n, m) dual variables, each column with sum zero (the intercepts are free)
+s    : (G,) how much of each group of columns is taken, 0 <= s <= 1; a group is one column unless said otherwise
+
+    Z(s) = sum over machines of min over w, b of 1/2 sum_j w_j^2 / s_j + sum_i c_i l(y_i, x_i^T w + b)
+         = max over beta of h(beta) - 1/2 sum_G s_G q_G(beta)
+    q_G  = sum of (x_j^T beta)^2 over the columns j of a group and over the machines
+
+Z is convex in s, its derivative is -q/2 at the best beta, and for s in {0, 1} it is the objective of the machines in
+the chosen columns. Data are only touched through products with all columns and through blocks of few columns.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from rarefy.core.linalg.rows import Array, DenseRows, Index, Rows
+from rarefy.core.losses.margins import MarginLoss
+from rarefy.core.svm.linear_machine import linear_machine, rows_of
+
+Start = tuple[Array, Array]
+"""Dual variables and intercepts of all machines."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """Machines in some of the columns."""
+
+    beta: Array
+    intercept: Array
+    coef: Array
+    """(k, m) of the scaled columns, in the order in which they were given."""
+    value: float
+    """Primal value: no less than the objective of the best machines in these columns."""
+    dual: float
+    """Dual value: no more than it."""
+
+    @property
+    def start(self) -> Start:
+        return self.beta, self.intercept
+
+
+@dataclass(frozen=True, eq=False)
+class SubsetProblem:
+    """The data of the problem, and evaluations of it."""
+
+    X: Rows
+    Y: Array
+    costs: Array
+    loss: MarginLoss
+    scale: Array
+    groups: Index
+    """Number of the group of each column, 0 to G - 1."""
+
+    @cached_property
+    def columns(self) -> Rows:
+        """One column a row."""
+        return self.X.T
+
+    @cached_property
+    def n_groups(self) -> int:
+        return int(self.groups.max()) + 1
+
+    @cached_property
+    def _order(self) -> Index:
+        return np.argsort(self.groups, kind="stable")
+
+    @cached_property
+    def _starts(self) -> Index:
+        return np.searchsorted(self.groups[self._order], np.arange(self.n_groups + 1))
+
+    def members(self, chosen: Index) -> Index:
+        """The columns of some groups, group by group."""
+        if self.n_groups == len(self.groups):
+            return self._order[chosen]
+        parts = [self._order[self._starts[g] : self._starts[g + 1]] for g in chosen]
+        return np.concatenate(parts) if parts else np.zeros(0, dtype=np.intp)
+
+    def pulls(self, beta: Array) -> Array:
+        """q: how much each group would lower the objective, to first order (twice)."""
+        g = self.columns @ beta
+        g2 = np.einsum("ij,ij->i", g, g) * self.scale**2
+        return np.asarray(np.bincount(self.groups, weights=g2, minlength=self.n_groups), dtype=np.float64)
+
+    def train(
+        self, chosen: Index, share: Array | None = None, start: Start | None = None, tol: float = 1e-6
+    ) -> Trained:
+        """Machines in some groups, of which only a share may be taken."""
+        columns = self.members(chosen)
+        factor = self.scale[columns]
+        if share is not None:
+            sizes = self._starts[chosen + 1] - self._starts[chosen]
+            factor = factor * np.sqrt(np.repeat(share, sizes))
+        F = DenseRows((self.columns.take(columns) * factor[:, None]).T)
+        found = []
+        for k, y in enumerate(self.Y.T):
+            before = None if start is None else (start[0][:, k], float(start[1][k]))
+            found.append(linear_machine(F, y, self.costs, self.loss, start=before, tol=tol))
+        return Trained(
+            np.column_stack([machine.beta for machine in found]),
+            np.array([machine.intercept for machine in found]),
+            np.column_stack([machine.coef for machine in found]),
+            sum(machine.primal for machine in found),
+            sum(machine.dual for machine in found),
+        )
+
+    def all_columns(self) -> Rows:
+        """Rows with the products of the scaled data, in at most n dimensions."""
+        n, d = self.X.shape
+        if d > n:
+            return rows_of(self.columns.gram(self.scale**2))
+        return DenseRows((self.columns.take(np.arange(d)) * self.scale[:, None]).T)
+
+    def gain(self, beta: Array) -> float:
+        """h(beta)."""
+        return float(sum(self.loss.gains(y, b, self.costs).sum() for y, b in zip(self.Y.T, beta.T, strict=True)))

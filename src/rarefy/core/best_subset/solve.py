@@ -1,0 +1,107 @@
+"""Choose r groups of columns, and bound what any choice could reach."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from rarefy.core.best_subset.problem import SubsetProblem
+from rarefy.core.best_subset.relaxation import Relaxed, relaxed
+from rarefy.core.best_subset.search import Choice, choice, exchanged
+from rarefy.core.linalg.rows import Array, Index
+
+_LOOK = 10
+"""Steps of the relaxation between two looks at the sets that it suggests."""
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class BestSubset:
+    """The best set met, and the dual variables that bound all sets."""
+
+    chosen: Choice
+    dual: Array
+    bound: float
+    relaxed: Relaxed
+
+    @property
+    def share(self) -> float:
+        """How close the set is to the best possible one at least, up to rounding."""
+        return self.bound / self.chosen.value if self.chosen.value > 0.0 else 1.0
+
+
+class _Sets:
+    """The best set so far."""
+
+    def __init__(
+        self, problem: SubsetProblem, r: int, gap_tol: float, progress: Progress | None, max_iter: int
+    ) -> None:
+        self._problem, self._r, self._gap_tol = problem, r, gap_tol
+        self._progress, self._max_iter = progress, max_iter
+        self._looks = 0
+        self.best: Choice | None = None
+
+    def consider(self, scores: Array) -> None:
+        """Try the groups with the highest scores."""
+        groups = highest(scores, self._r)
+        if self.best is None or not np.array_equal(np.sort(groups), self.best.groups):
+            tried = choice(self._problem, groups, None if self.best is None else self.best.trained)
+            if self.best is None or tried.value < self.best.value:
+                self.best = tried
+
+    def watch(self, s: Array, pulls: Array, bound: float) -> bool:
+        """Whether the gap is closed."""
+        self._looks += 1
+        if self._progress is not None:
+            self._progress(self._looks, self._max_iter)
+        if self._looks % _LOOK == 1:
+            self.consider(s)
+        return self.best is not None and bound >= (1.0 - self._gap_tol) * self.best.value
+
+
+def best_subset(
+    problem: SubsetProblem,
+    r: int,
+    *,
+    gap_tol: float = 1e-3,
+    max_iter: int = 100,
+    max_exchanges: int = 100,
+    progress: Progress | None = None,
+) -> BestSubset:
+    """Choose r of the groups.
+
+    Parameters
+    ----------
+    problem : SubsetProblem
+        The problem; it has more than r groups.
+    r : int
+        How many groups.
+    gap_tol : float
+        Stop when the share is 1 minus this.
+    max_iter : int
+        Steps of the relaxation.
+    max_exchanges : int
+        Exchanges afterwards.
+    progress : callable or None
+        Called with (steps, max_iter).
+    """
+    first = np.zeros(problem.n_groups)
+    weight = problem.costs[:, None] / problem.costs.sum()
+    first[highest(problem.pulls(weight * (problem.Y - np.sum(weight * problem.Y, axis=0))), r)] = 1.0
+    sets = _Sets(problem, r, gap_tol, progress, max_iter)
+    sets.consider(first)
+    assert sets.best is not None
+    found = relaxed(
+        problem, r, s=first, start=sets.best.trained.start, tol=0.1 * gap_tol, max_iter=max_iter, watch=sets.watch
+    )
+    sets.consider(found.s)
+    sets.consider(found.pulls)
+    enough = found.bound / (1.0 - gap_tol) if found.bound > 0.0 else 0.0
+    chosen = exchanged(problem, sets.best, enough, max_exchanges)
+    return BestSubset(chosen, found.dual, found.bound, found)
+
+
+def highest(scores: Array, count: int) -> Index:
+    """The groups with the highest scores; of equal ones the first."""
+    return np.argsort(-scores, kind="stable")[:count]
