@@ -31,6 +31,16 @@ class RidgeCurve:
     See Also
     --------
     certify : With `alpha` the same for one penalty, in a certificate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import rarefy
+    >>> X = np.random.default_rng(0).standard_normal((20, 100))
+    >>> curve = rarefy.ridge_curve(X, np.arange(80))
+    >>> enough = curve.alpha_for(1.5)
+    >>> rarefy.certify(X, np.arange(80), alpha=enough).risk_ratio <= 1.5 * (1 + 1e-9)
+    True
     """
 
     alphas: Array
