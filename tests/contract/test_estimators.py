@@ -57,8 +57,7 @@ PLAIN = [
     ReliefSelector(7, n_neighbors=3),
     LPSVMSelector(),
     LPSVMSelector(C=0.3),
-    BestSubsetSelector(5),
-    BestSubsetSelector(4, loss="logistic", C=0.1, standardize=False),
+    BestSubsetSelector(5, max_iter=10),
 ]
 FIRST = list({type(e): e for e in reversed(INSTANCES + PLAIN)}.values())
 SPECTRAL = [e for e in INSTANCES if not isinstance(e, SupportVectorSelector)]
@@ -259,7 +258,7 @@ def test_impossible_numbers_of_features_are_explained(estimator, data, bad):
         (BSSSelector(10, rank=0), r"'rank' .* BSSSelector must be an int .* \[1, inf\), a float .* Got 0"),
         (BSSSelector(10, rank=1.0), "'rank' parameter of BSSSelector must be .* Got 1.0"),
         (BSSSelector(10, sketch_size=2.5), "'sketch_size' parameter of BSSSelector must be .* Got 2.5"),
-        (BSSSelector(10, method="triple"), "'method' .* must be a str among {'(single', 'dual|dual', 'single)'}"),
+        (BSSSelector(10, method="triple"), "'method' .* must be a str among {'.*single.*'}"),
         (LeverageScoreSelector(10, sampling="x"), "'sampling' parameter of LeverageScoreSelector must be a str among"),
         (LeverageScoreSelector(10, failure_probability=1), "'failure_probability' .* Got 1 instead"),
         (SupportVectorSelector(BSSSelector(), refit="none"), "'refit' parameter of SupportVectorSelector"),

@@ -63,8 +63,7 @@ def check(X, y, r, loss, *, C=1.0, groups=None, weight=None, standardize=False, 
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("r", [1, 3])
+@pytest.mark.parametrize(("seed", "r"), [(0, 1), (1, 3), (2, 3), (3, 2)])
 def test_bounds_hold_for_all_choices(loss, seed, r):
     if loss == "hinge" and seed > 1:
         pytest.skip("the hinge is trained through many roundings")

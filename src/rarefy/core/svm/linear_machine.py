@@ -101,7 +101,7 @@ def linear_machine(
         for rounding in roundings if loss.name == "hinge" else (0.0,):
             smooth = replace(problem, loss=replace(loss, rounding=rounding))
             v, b, beta = _newton(smooth, v, b, tol, max_iter)
-            found = _pair(problem, v, beta)
+            found = _pair(problem, v if F is X else None, beta)
             if best is None or found.gap < best.gap:
                 best = found
             if best.gap <= tol:
@@ -122,11 +122,14 @@ def rows_of(K: Array) -> Rows:
     return DenseRows(np.tril(factor) if lower else np.ascontiguousarray(np.triu(factor).T))
 
 
-def _pair(p: _Problem, v: Array, beta: Array) -> Machine:
-    """The better of two primal points, v itself and the one that belongs to beta, beside the dual point."""
+def _pair(p: _Problem, v: Array | None, beta: Array) -> Machine:
+    """The better of two primal points, v itself and the one that belongs to beta, beside the dual point.
+
+    In other coordinates than those of the data only the second one can be told.
+    """
     beta = p.loss.balanced(p.y, beta, p.c)
     points = []
-    for w in (v, p.F.T @ beta):
+    for w in (p.F.T @ beta,) if v is None else (v, p.F.T @ beta):
         scores = p.F @ w
         b = best_intercept(p.loss, p.y, scores, p.c)
         points.append((p.primal(w, scores, b), b, w))
@@ -191,12 +194,14 @@ def _length(p: _Problem, v: Array, dv: Array, f: Array, df: Array) -> float:
     def slope(s: float) -> float:
         return linear + s * square + float((p.c * p.loss.derivatives(p.y, f + s * df)[0]) @ df)
 
+    before, after = slope(0.0), slope(1.0)
+    if abs(after) <= 0.1 * abs(before):
+        return 1.0  # a full Newton step is as good as the minimum
     low, high = 0.0, 1.0
-    while slope(high) < 0.0 and high < 1e6:
+    while after < 0.0 and high < 1e6:
         low, high = high, 2.0 * high
-        if low == 1.0 and slope(1.0) > -0.1 * abs(slope(0.0)):
-            return 1.0  # a full Newton step is as good as the minimum
-    for _ in range(40):
+        after = slope(high)
+    for _ in range(25):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if slope(middle) < 0.0 else (low, middle)
     return 0.5 * (low + high)
