@@ -137,7 +137,7 @@ def test_sparse_and_dense_agree_and_conjugate_gradients_do_too(name, monkeypatch
     assert sparse.primal == pytest.approx(dense.primal, rel=1e-6)
     monkeypatch.setattr(module, "_DIRECT", 3)
     iterated = linear_machine(as_rows(X), y, np.ones(40), MarginLoss(name))
-    assert iterated.primal == pytest.approx(dense.primal, rel=2e-3)
+    assert iterated.primal == pytest.approx(dense.primal, rel=5e-3)
 
 
 @pytest.mark.parametrize("name", LOSSES)
