@@ -65,9 +65,7 @@ def main():
     everything = cross_validate(make_pipeline(TfidfTransformer(), LinearSVC()), X, y, cv=folds)
     print(f"accuracy with all words: {everything['test_score'].mean():.3f}\n")
 
-    print(
-        "words  method      accuracy  squared radius / squared margin grows at most by (any labels, median of three folds)"
-    )
+    print("words  method      accuracy  squared radius / squared margin grows at most by (any labels, three folds)")
     for r in (120, 480):
         selectors = {
             "BSS": BSSSelector(r),
