@@ -33,7 +33,7 @@ demo: $(STAMP)
 	$(BIN)/rarefy demo
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 # The same with every line watched, which takes half as long again; fails below the floor in pyproject.toml.
 coverage: $(STAMP)

@@ -76,7 +76,6 @@ def test_bounds_hold_for_all_choices(loss, seed, r):
 def test_several_classes_groups_weights_and_outputs():
     X, y = data(18, 8, classes=3)
     check(X, y, 2, "squared_hinge")
-    check(X, np.array(["a", "b", "c"])[y], 2, "logistic", C=0.1)
     X, y = data(16, 9)
     groups = np.array([5, 5, 1, 1, 2, 2, 2, 7, 7])
     model, _ = check(X, y, 2, "squared_hinge", groups=groups)
@@ -111,7 +110,7 @@ def test_the_coefficients_are_those_of_the_columns_as_they_are():
 
 @pytest.mark.parametrize("standardize", [True, False])
 def test_sparse_frames_and_single_precision_agree(standardize):
-    X, y = data(20, 20)
+    X, y = data(14, 12)
     X *= np.random.default_rng(3).random(X.shape) < 0.4
     dense = BestSubsetSelector(4, standardize=standardize).fit(X, y)
     for other in (sp.csr_array(X), sp.csc_matrix(X)):
