@@ -75,7 +75,7 @@ def spectral(c, X, idx, w):  # (what, whether it holds)
     yield "residual_ratio", b is None or abs(part - b) <= min(1e-6 + 100 * EPS * blurred, RESOLVED) * max(part, EPS)
 
 
-def machines(o, X, kept, y):  # a dual point bounds the objective from below, a primal point from above
+def models(o, X, kept, y):  # a dual point bounds the objective from below, a primal point from above
     a, w, b, C, loss = np.array(o["dual"]), np.array(o["coef"]), np.array(o["intercept"]), number(o["C"]), o["loss"]
     one, bounded = np.unique(y)[len(np.unique(y)) == 2 :], loss in ("hinge", "logistic")  # each class against the rest
     Y = y.reshape(len(y), -1) if loss == "squared" and y.dtype.kind in "fiu" else 2.0 * (y.reshape(-1, 1) == one) - 1.0
@@ -126,10 +126,10 @@ def check(c, X, y):  # (what, whether it holds), to be read up to the first that
     yield from spectral(c, X[rows] if G is None else G @ X[rows] / np.sqrt(len(G)), idx, w)
     yield from penalised(c["regularised"], X[rows], idx, w) if c["regularised"] is not None else ()
     yield "labels", y is not None or c["objective"] is c["all_rows"] is None
-    yield from machines(c["objective"], X, X[:, idx] * np.minimum(w, 1), y) if c["objective"] is not None else ()
+    yield from models(c["objective"], X, X[:, idx] * np.minimum(w, 1), y) if c["objective"] is not None else ()
     if c["all_rows"] is not None:  # in the kept columns, rows beyond those that the eigenvalues are about do not matter
         yield "all_rows", c["rows"] is not None and not np.delete(c["all_rows"]["dual"], rows, 0).any()
-        yield from machines(c["all_rows"], X[:, idx] * w, X[:, idx] * w, y)
+        yield from models(c["all_rows"], X[:, idx] * w, X[:, idx] * w, y)
 
 
 if __name__ == "__main__":

@@ -405,7 +405,7 @@ def environment(threads):
     pools = [{key: pool[key] for key in ("internal_api", "version", "num_threads")} for pool in threadpool_info()]
     return {
         "versions": versions,
-        "machine": platform.machine(),
+        "model": platform.model(),
         "system": platform.system(),
         "cpu_count": os.cpu_count(),
         "load_average": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,

@@ -25,7 +25,7 @@ from sklearn.svm import SVC
 import rarefy
 from rarefy.core.linalg.rows import as_rows
 from rarefy.core.losses.margins import MarginLoss
-from rarefy.core.svm.linear_machine import linear_machine
+from rarefy.core.svm.linear_model import linear_model
 from rarefy.selection import BSSSelector
 
 warnings.simplefilter("ignore")
@@ -66,7 +66,7 @@ def forward(X, y, r, C=1.0, batches=20):
         gradient = np.asarray(X.T @ beta).ravel() ** 2
         gradient[kept] = -1.0
         kept = np.append(kept, np.argsort(-gradient)[: size - len(kept)])
-        beta = linear_machine(as_rows(X[:, kept]), y.astype(float), np.full(len(y), C), MarginLoss("hinge")).beta
+        beta = linear_model(as_rows(X[:, kept]), y.astype(float), np.full(len(y), C), MarginLoss("hinge")).beta
     return kept
 
 

@@ -59,7 +59,7 @@ def test_every_selection_is_certified_for_the_columns_as_they_are(page):
         support = selector.fit(X, y).get_support()
         assert study.row(name).share == pytest.approx(certify(X, support, y=y, C=1.0).objective_ratio)
         svm = [SVC(kernel="linear", C=1.0, tol=1e-6).fit(part, y) for part in (X, X[:, np.flatnonzero(support)])]
-        whole, kept = (_objective(machine, part, y) for machine, part in zip(svm, (X, X[:, support]), strict=True))
+        whole, kept = (_objective(model, part, y) for model, part in zip(svm, (X, X[:, support]), strict=True))
         assert study.row(name).share <= whole / kept + 1e-6
         assert study.row(name).share == pytest.approx(whole / kept, rel=0.01)
     assert study.empty_share == pytest.approx(whole / 30, rel=0.01)
@@ -68,9 +68,9 @@ def test_every_selection_is_certified_for_the_columns_as_they_are(page):
     assert all(row.share is None or row.share <= 1.0 for row in study.rows)
 
 
-def _objective(machine, X, y):
-    w, scores = machine.coef_.toarray().ravel(), machine.decision_function(X)
-    return 0.5 * w @ w + np.maximum(0.0, 1.0 - np.where(y == machine.classes_[1], scores, -scores)).sum()
+def _objective(model, X, y):
+    w, scores = model.coef_.toarray().ravel(), model.decision_function(X)
+    return 0.5 * w @ w + np.maximum(0.0, 1.0 - np.where(y == model.classes_[1], scores, -scores)).sum()
 
 
 def test_forward_selection_takes_the_columns_along_which_the_objective_falls(page):

@@ -211,8 +211,8 @@ def test_verify_never_calls_the_code_that_measures(monkeypatch):
         for name, value in vars(module).items():
             if callable(value) and getattr(value, "__module__", "") == module.__name__ and not isinstance(value, type):
                 monkeypatch.setattr(module, name, fails)
-    monkeypatch.setattr("rarefy.core.svm.linear_machine.linear_machine", fails)
-    monkeypatch.setattr("rarefy.certificates._objective.linear_machine", fails)
+    monkeypatch.setattr("rarefy.core.svm.linear_model.linear_model", fails)
+    monkeypatch.setattr("rarefy.certificates._objective.linear_model", fails)
     for certificate, data, target in honest:
         assert certificate.verify(data, target)
 

@@ -15,7 +15,7 @@ from rarefy.core.best_subset.relaxation import largest_sum, project
 from rarefy.core.best_subset.search import settled
 from rarefy.core.linalg.rows import as_rows
 from rarefy.core.losses.margins import LOSSES, MarginLoss
-from rarefy.core.svm.linear_machine import linear_machine
+from rarefy.core.svm.linear_model import linear_model
 from rarefy.exceptions import DegenerateDataError, ParameterError
 from rarefy.selection import BestSubsetSelector
 
@@ -33,7 +33,7 @@ def all_choices(X, Y, costs, loss, r, groups):
     found = {}
     for chosen in itertools.combinations(range(groups.max() + 1), r):
         F = as_rows(X[:, np.isin(groups, chosen)])
-        found[chosen] = sum(linear_machine(F, y, costs, MarginLoss(loss), tol=1e-7).primal for y in Y.T)
+        found[chosen] = sum(linear_model(F, y, costs, MarginLoss(loss), tol=1e-7).primal for y in Y.T)
     return found
 
 
@@ -104,7 +104,7 @@ def test_the_coefficients_are_those_of_the_columns_as_they_are():
     scores = model.transform(X) @ model.coef_.T + model.intercept_
     assert np.mean((scores[:, 0] > 0) == (y == 1)) > 0.7
     scaled = X[:, model.support_] / X[:, model.support_].std(axis=0)
-    found = linear_machine(as_rows(scaled), np.where(y == 1, 1.0, -1.0), np.ones(30), MarginLoss("logistic"))
+    found = linear_model(as_rows(scaled), np.where(y == 1, 1.0, -1.0), np.ones(30), MarginLoss("logistic"))
     np.testing.assert_allclose(model.coef_[0] * X[:, model.support_].std(axis=0), found.coef, rtol=1e-3)
 
 
@@ -243,5 +243,5 @@ def test_evaluations_of_the_problem():
     shares = np.array([0.25, 1.0])
     found = problem.train(np.array([0, 2]), shares)
     F = 2.0 * X[:, [0, 3, 4, 5]] * np.sqrt([0.25, 1.0, 1.0, 1.0])
-    direct = linear_machine(as_rows(F), Y[:, 0], np.ones(14), MarginLoss("squared_hinge"))
+    direct = linear_model(as_rows(F), Y[:, 0], np.ones(14), MarginLoss("squared_hinge"))
     assert found.value == pytest.approx(direct.primal, rel=1e-6)

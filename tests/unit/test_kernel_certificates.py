@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 
 import rarefy
 import rarefy.kernel._subspace_certificate as blockwise
-from rarefy.certificates._kernel_machines import best_scales, trained
+from rarefy.certificates._kernel_models import best_scales, trained
 from rarefy.certificates._kernel_objective import Products, bounds
 from rarefy.certificates._objective import targets
 from rarefy.core.linalg.rows import as_rows
@@ -76,7 +76,7 @@ def test_the_interval_is_that_of_the_generalised_eigenvalues(seed):
 
 @settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 10**6), gamma=st.floats(1.0, 20.0), C=st.sampled_from([0.01, 1.0, 100.0]))
-def test_no_claim_is_violated_by_machines_margins_and_balls(seed, gamma, C):
+def test_no_claim_is_violated_by_models_margins_and_balls(seed, gamma, C):
     K, K_kept, _ = kernels(16, gamma, seed)
     y = np.where(np.arange(16) % 3 == 0, 1.0, -1.0)
     found = rarefy.certify_kernels(K, K_kept, y, C=C)

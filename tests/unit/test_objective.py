@@ -63,7 +63,7 @@ def test_ridge_is_the_squared_loss():
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_several_classes_are_machines_against_the_rest(loss):
+def test_several_classes_are_models_against_the_rest(loss):
     X, y = problem(classes=3)
     names = np.array(["a", "b", "c"])[y]
     found = rarefy.certify(X, np.arange(20), y=names, loss=loss, C=1.0)

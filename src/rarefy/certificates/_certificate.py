@@ -114,7 +114,7 @@ class Certificate(Claims):
         Share of the data's squared norm inside the span of the kept columns, and the largest share that as many
         dimensions can have; None where the columns span everything or it was not measured.
     objective : Objective or None
-        Bounds on a machine's objective and the points that prove them.
+        Bounds on a model's objective and the points that prove them.
     all_rows : Objective or None
         Points in the kept columns which prove that no row beyond `rows` matters.
     regularised : Regularised or None

@@ -10,7 +10,7 @@ from rarefy._fit import checked_arguments
 from rarefy._parameters import POSITIVE
 from rarefy.certificates._kernel import KernelCertificate, checked_targets, fingerprints
 from rarefy.certificates._kernel_check import blur, checked_kernels, floor_of, is_nested, resolution_of
-from rarefy.certificates._kernel_machines import make_kernel_objective
+from rarefy.certificates._kernel_models import make_kernel_objective
 from rarefy.core.certificates.kernel_values import Regularised
 from rarefy.core.certificates.pencil import kernel_interval
 from rarefy.core.certificates.regularised import regularised
@@ -43,7 +43,7 @@ def certify_kernels(
         Kernel matrix of the same samples with the kept columns, with other weights, or in a subspace.
     y : array-like of shape (n_samples,) or None, default=None
         Class labels, or responses for kernel ridge regression. With `C` (or `alpha`) the share of the objective that is
-        kept is proved; of several classes that of the sum over one-against-rest machines.
+        kept is proved; of several classes that of the sum over one-against-rest models.
     loss : {"hinge", "squared_hinge", "logistic", "squared"}, default="hinge"
         The loss of the objective 1/2 ||f||^2 + C times the sum of losses, with a free intercept. Squared losses carry
         no factor 1/2.

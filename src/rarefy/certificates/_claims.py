@@ -178,12 +178,12 @@ class Claims:
 
     @property
     def objective_ratio(self) -> float | None:
-        """Share of the machine's objective that is kept at least, for the given labels and cost."""
+        """Share of the model's objective that is kept at least, for the given labels and cost."""
         return None if self.objective is None else self.objective.ratio
 
     @property
     def all_rows_ratio(self) -> float | None:
-        """Share of the objective of a machine of all rows that is kept at least, from the rows that matter."""
+        """Share of the objective of a model of all rows that is kept at least, from the rows that matter."""
         if self.all_rows is None or self.all_rows.ratio is None or self.soft_margin_ratio is None:
             return None
         return self.soft_margin_ratio * self.all_rows.ratio

@@ -2,9 +2,9 @@ r"""Certificates about two kernel matrices of the same samples: with all columns
 
 K, K~   : (n, n) kernel matrices; lo, hi : lo K <= K~ <= hi K on the range of K (`rarefy.core.certificates.pencil`)
 alpha   : penalty of kernel ridge regression (`rarefy.core.certificates.regularised`)
-Z, Z~   : optima of a kernel machine with labels (`rarefy.certificates._kernel_objective`)
+Z, Z~   : optima of a kernel model with labels (`rarefy.certificates._kernel_objective`)
 
-What is claimed of linear machines through X X^T holds for any kernel matrix, because hard margin, soft margin, smallest
+What is claimed of linear models through X X^T holds for any kernel matrix, because hard margin, soft margin, smallest
 ball and ridge risk see the samples through it alone. K~ need not be below K: a Gaussian kernel of fewer columns is not.
 """
 
@@ -60,7 +60,7 @@ class KernelCertificate:
         Factor by which the risk of kernel ridge regression grows at most: for the penalty that the certificate was made
         with, else for every penalty in the worst case over signals and on average.
     objective_ratio : float or None
-        Share of the machine's objective that is kept at least, for the labels and the cost given.
+        Share of the model's objective that is kept at least, for the labels and the cost given.
     objective_interval : (float, float) or None
         Bounds on the ratio of the optima with the whole and with the kept kernel.
     explained : float or None
@@ -81,7 +81,7 @@ class KernelCertificate:
     resolution : float
         A margin no wider than this may be lost; 0 if no direction counts as zero.
     objective : KernelObjective or None
-        Bounds on a machine's objectives and the points that prove them.
+        Bounds on a model's objectives and the points that prove them.
     regularised : Regularised or None
         What holds for one ridge penalty.
     fingerprint : str or None
@@ -90,7 +90,7 @@ class KernelCertificate:
     See Also
     --------
     certify_kernels : Make one from two kernel matrices.
-    Certificate : The same for columns of a matrix and linear machines.
+    Certificate : The same for columns of a matrix and linear models.
 
     Examples
     --------
@@ -177,7 +177,7 @@ class KernelCertificate:
 
     @property
     def objective_ratio(self) -> float | None:
-        """Share of the machine's objective that is kept at least, for the given labels and cost."""
+        """Share of the model's objective that is kept at least, for the given labels and cost."""
         return None if self.objective is None else self.objective.ratio
 
     @property
@@ -317,7 +317,7 @@ def fingerprints(K: Array, K_kept: Array) -> str:
 
 
 def checked_targets(y: Any, loss: LossName, n: int) -> Array:
-    """One column a machine, one row a sample."""
+    """One column a model, one row a sample."""
     y = np.asarray(y)
     if y.ndim == 0 or len(y) != n:
         raise ParameterError(f"y must have one entry for each of the {n} samples; got shape {y.shape}.")

@@ -1,9 +1,9 @@
-r"""What is kept of a kernel machine's objective when one kernel matrix takes the place of another, proved by points.
+r"""What is kept of a kernel model's objective when one kernel matrix takes the place of another, proved by points.
 
-K, K~ : (n, n) kernel matrices of the same samples; Y : (n, m) targets, one column a machine; C : cost
-beta, b : coefficients (n, m) and intercepts (m,) of machines f = K beta + b; the same with ~ for K~
+K, K~ : (n, n) kernel matrices of the same samples; Y : (n, m) targets, one column a model; C : cost
+beta, b : coefficients (n, m) and intercepts (m,) of models f = K beta + b; the same with ~ for K~
 
-    Z = sum over machines of min 1/2 gamma^T K gamma + C sum_i l(y_i, (K gamma)_i + b)
+    Z = sum over models of min 1/2 gamma^T K gamma + C sum_i l(y_i, (K gamma)_i + b)
     D(beta) = sum of gains(beta) - 1/2 beta^T K beta  <=  Z  <=  P(beta, b)
 
 for every allowed beta with sum zero (`rarefy.core.losses.margins` has gains and conditions), and the same with ~. One
@@ -34,7 +34,7 @@ _STEEPEST = 50.0
 
 @dataclass(frozen=True, eq=False)
 class KernelObjective:
-    """Bounds on the objectives of kernel machines with two kernel matrices, and the points that prove them.
+    """Bounds on the objectives of kernel models with two kernel matrices, and the points that prove them.
 
     Attributes
     ----------
@@ -43,12 +43,12 @@ class KernelObjective:
     C : float
         What multiplies the losses; 1 / (2 alpha) in ridge's terms.
     lower, upper : float
-        With the whole kernel no machine is below `lower`; with the kept one there is a machine no higher than `upper`.
+        With the whole kernel no model is below `lower`; with the kept one there is a model no higher than `upper`.
     lower_kept, upper_whole : float
         The same with the two kernels exchanged.
-    dual, dual_kept : ndarray of shape (n_samples, n_machines)
+    dual, dual_kept : ndarray of shape (n_samples, n_models)
         Coefficients with either kernel, which are dual variables too.
-    intercept, intercept_kept : ndarray of shape (n_machines,)
+    intercept, intercept_kept : ndarray of shape (n_models,)
         The intercepts.
     """
 
@@ -116,12 +116,12 @@ class Products:
             return cls(beta, K @ beta, K.diagonal())
 
     def scaled(self, t: Array) -> "Products":
-        """Each machine's coefficients times a number."""
+        """Each model's coefficients times a number."""
         return Products(self.beta * t, self.product * t, self.diagonal)
 
 
 def bounds(found: Products, Y: Array, C: float, loss: LossName, intercept: Array) -> tuple[float, float]:
-    """A number below the optimum of machines with this kernel, and one above it; infinite where none is proved."""
+    """A number below the optimum of models with this kernel, and one above it; infinite where none is proved."""
     if not (np.all(np.isfinite(found.product)) and np.all(np.isfinite(intercept))):
         return -np.inf, np.inf
     rule, lengths = MarginLoss(loss), np.sqrt(np.maximum(found.diagonal, 0.0))

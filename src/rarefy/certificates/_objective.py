@@ -1,4 +1,4 @@
-"""What is kept of a machine's objective, proved by two points that anyone can put in."""
+"""What is kept of a model's objective, proved by two points that anyone can put in."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from rarefy.core.certificates.witness import Witnesses, lower_bound, upper_bound
 from rarefy.core.linalg.rows import Array, DenseRows, Index, Rows
 from rarefy.core.losses.margins import LossName, MarginLoss
-from rarefy.core.svm.linear_machine import linear_machine
+from rarefy.core.svm.linear_model import linear_model
 from rarefy.exceptions import ParameterError
 
 _SHAVED = 1e-9
@@ -22,7 +22,7 @@ class Objective:
     """Bounds on the objective with all columns and in the kept ones, and the points that prove them.
 
     The objective is 1/2 ||w||^2 + C times the sum of losses, with a free intercept; of several classes the sum over
-    one-against-rest machines. Weights of the kept columns above 1 count as 1.
+    one-against-rest models. Weights of the kept columns above 1 count as 1.
 
     Attributes
     ----------
@@ -31,14 +31,14 @@ class Objective:
     C : float
         What multiplies the losses; 1 / (2 alpha) in ridge's terms.
     lower : float
-        With all columns no machine is below this.
+        With all columns no model is below this.
     upper : float
-        In the kept columns there is a machine no higher than this.
-    dual : ndarray of shape (n_samples, n_machines)
+        In the kept columns there is a model no higher than this.
+    dual : ndarray of shape (n_samples, n_models)
         Dual variables that prove `lower`.
-    coef : ndarray of shape (n_kept, n_machines)
+    coef : ndarray of shape (n_kept, n_models)
         Coefficients, in the order of `indices`, that with `intercept` prove `upper`.
-    intercept : ndarray of shape (n_machines,)
+    intercept : ndarray of shape (n_models,)
         The intercepts.
     empty : float
         The objective of the intercept alone: what no column at all reaches.
@@ -91,20 +91,20 @@ class Objective:
 
 
 def make_objective(X: Rows, indices: Index, weights: Array, y: Any, loss: LossName, C: float) -> Objective:
-    """Train with all columns and with the kept ones, and state what the two machines prove."""
+    """Train with all columns and with the kept ones, and state what the two models prove."""
     Y, rule, costs = targets(y, loss), MarginLoss(loss), np.full(X.shape[0], C)
     kept = DenseRows((X.T.take(indices) * np.minimum(weights, 1.0)[:, None]).T)
-    whole = [linear_machine(X, column, costs, rule) for column in Y.T]
-    part = [linear_machine(kept, column, costs, rule) for column in Y.T]
-    dual = np.column_stack([machine.beta for machine in whole])
-    coef, intercept = np.column_stack([machine.coef for machine in part]), np.array([m.intercept for m in part])
+    whole = [linear_model(X, column, costs, rule) for column in Y.T]
+    part = [linear_model(kept, column, costs, rule) for column in Y.T]
+    dual = np.column_stack([model.beta for model in whole])
+    coef, intercept = np.column_stack([model.coef for model in part]), np.array([m.intercept for m in part])
     upper = upper_bound(X, indices, weights, Y, C, loss, Witnesses(dual, coef, intercept))
     lower = lower_bound(X, Y, C, loss, dual)
     return Objective(loss, C, *stated(lower, upper), dual, coef, intercept, empty_objective(Y, C, loss))
 
 
 def empty_objective(Y: Array, C: float, loss: LossName) -> float:
-    """The least sum of losses of constant scores, one for each machine; closed forms for labels -1 and 1."""
+    """The least sum of losses of constant scores, one for each model; closed forms for labels -1 and 1."""
     mean, spread = Y.mean(axis=0), Y.var(axis=0)
     if loss == "hinge":
         return float(C * len(Y) * np.sum(1.0 - np.abs(mean)))
@@ -120,7 +120,7 @@ def stated(lower: float, upper: float) -> tuple[float, float]:
 
 
 def targets(y: Any, loss: LossName) -> Array:
-    """One column a machine: -1 and 1 for classes (each against the rest if more than two), or numbers to be fitted."""
+    """One column a model: -1 and 1 for classes (each against the rest if more than two), or numbers to be fitted."""
     y = np.asarray(y)
     if loss == "squared" and y.dtype.kind in "fiu":
         Y = check_array(y, ensure_2d=False, dtype=np.float64)

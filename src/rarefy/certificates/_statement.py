@@ -71,7 +71,7 @@ def _objective_claims(c: "Certificate") -> list[str]:
             lines[-1] += " Weights above 1 count as 1 there."
     if c.all_rows_ratio is not None:
         lines.append(
-            f"All rows: the rows beyond these do not matter to the machine in the kept columns (a dual and a primal "
+            f"All rows: the rows beyond these do not matter to the model in the kept columns (a dual and a primal "
             f"point prove it), so that at least {c.all_rows_ratio:.4g} of its objective is kept for all of them."
         )
     return lines

@@ -59,7 +59,7 @@ class SubsetCertificate:
     dual, coef, intercept : ndarrays
         The points that prove the bound and the objective; `coef` is of the (standardised) columns.
     all_columns_bound, all_columns_dual : float, ndarray, or None
-        With all columns no machine is below this, and what proves it.
+        With all columns no model is below this, and what proves it.
     settled : ndarray of shape (n_groups,), int
         1 for groups in every best set, -1 for those in none, 0 for the others.
     names : tuple of str or None
@@ -196,7 +196,7 @@ class SubsetCertificate:
         right = {
             "chosen columns are distinct column numbers": len(np.unique(self.indices)) == len(self.indices) > 0
             and 0 <= self.indices.min() <= self.indices.max() < self.n_features,
-            "loss and C are those of a machine": self.loss in LOSSES and 0.0 < self.C < np.inf,
+            "loss and C are those of a model": self.loss in LOSSES and 0.0 < self.C < np.inf,
             "groups number all columns": self.groups is None
             or (self.groups.shape == (self.n_features,) and self.groups.min() >= 0),
             "every group is settled or open": self.settled.shape == (count,)

@@ -36,7 +36,7 @@ class CertifiedFeatureWeights:
             Samples, at most 3000: their kernel matrices are decomposed.
         y : array-like of shape (n_samples,) or None, default=None
             Class labels; with them the share of the SVM's objective (hinge loss) that is kept is proved, of several
-            classes that of the sum over one-against-rest machines. With `alpha`, labels or responses of kernel ridge
+            classes that of the sum over one-against-rest models. With `alpha`, labels or responses of kernel ridge
             regression.
         C : float or None, default=None
             Factor on the losses, > 0; None takes that of the estimator. Used with `y` only.

@@ -245,23 +245,23 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Subspace
     def certify(
         self, X: Any, y: Any = None, *, loss: LossName = "squared_hinge", C: float = 1.0, alpha: float | None = None
     ) -> KernelCertificate:
-        """Say what the subspace keeps of the kernel, and with labels of a machine that is not restricted to it.
+        """Say what the subspace keeps of the kernel, and with labels of a model that is not restricted to it.
 
         A subspace loses directions, so that nothing is certified for all labels at once. Without labels the certificate
         says how much of the kernel matrix the subspace explains. With labels it proves which share of the objective of
-        the best kernel machine a machine in the subspace keeps: whether more dimensions would pay.
+        the best kernel model a model in the subspace keeps: whether more dimensions would pay.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples; with a precomputed kernel, the square matrix that was given to `fit`. Up to 2000 samples a machine
-            with the whole kernel is trained. Of more, no square matrix is held: a bound on what such a machine could
+            Samples; with a precomputed kernel, the square matrix that was given to `fit`. Up to 2000 samples a model
+            with the whole kernel is trained. Of more, no square matrix is held: a bound on what such a model could
             reach comes from the one in the subspace, and is not as tight.
         y : array-like of shape (n_samples,) or None, default=None
             Class labels, or responses for the squared loss.
         loss : {"hinge", "squared_hinge", "logistic", "squared"}, default="squared_hinge"
             The loss of the objective 1/2 ||f||^2 + C times the sum of losses, with a free intercept. Of several classes
-            the objectives of one-against-rest machines are added.
+            the objectives of one-against-rest models are added.
         C : float, default=1.0
             What multiplies the losses, > 0. Used with `y` only.
         alpha : float or None, default=None

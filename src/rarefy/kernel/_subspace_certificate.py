@@ -1,10 +1,10 @@
-r"""What a subspace of a kernel's feature space keeps, for machines that are not restricted to it.
+r"""What a subspace of a kernel's feature space keeps, for models that are not restricted to it.
 
 K    : (n, n) kernel matrix of the samples; Phi : (n, S) their coordinates in the subspace; K~ = Phi Phi^T <= K
-beta : (n, m) dual variables of machines in the subspace, one column a machine
+beta : (n, m) dual variables of models in the subspace, one column a model
 
 Up to `LARGEST_HELD` samples both matrices are made and compared. Above it no n x n matrix is held. For t >= 0 the dual
-value of t beta with the whole kernel, D(t beta), is a bound from below on what any machine with that kernel can reach,
+value of t beta with the whole kernel, D(t beta), is a bound from below on what any model with that kernel can reach,
 and needs the values of one product K beta only, computed in blocks of rows. The best t has a closed form (for the
 logistic loss it is found by a search).
 """
@@ -15,7 +15,7 @@ import numpy as np
 
 from rarefy.certificates import KernelCertificate, certify_kernels
 from rarefy.certificates._kernel import checked_targets
-from rarefy.certificates._kernel_machines import best_scales, objective_from, trained
+from rarefy.certificates._kernel_models import best_scales, objective_from, trained
 from rarefy.certificates._kernel_objective import KernelObjective, Products
 from rarefy.core.linalg.rows import Array
 from rarefy.core.losses.margins import LossName

@@ -1,7 +1,7 @@
 """From the support vectors to all rows: select on some rows until no other row matters.
 
-S starts as the support vectors of the machine with all columns. Columns are selected on S, a machine is trained in them
-on all rows, and its support vectors that S lacks are added, until there are none. Then the machine of all rows in the
+S starts as the support vectors of the model with all columns. Columns are selected on S, a model is trained in them
+on all rows, and its support vectors that S lacks are added, until there are none. Then the model of all rows in the
 kept columns is one of S alone, and what a certificate says about S holds for all rows:
 
     Z~(all) = Z~(S) <= Z(S) / min(1, lambda_min(S)) <= Z(all) / min(1, lambda_min(S)).
@@ -22,7 +22,7 @@ from rarefy.certificates._objective import Objective, make_objective, stated, ta
 from rarefy.core.certificates.witness import Witnesses, lower_bound, upper_bound
 from rarefy.core.linalg.rows import Array, DenseRows, Index, Rows, as_rows
 from rarefy.core.losses.margins import MarginLoss
-from rarefy.core.svm.linear_machine import Machine, linear_machine
+from rarefy.core.svm.linear_model import LinearModel, linear_model
 from rarefy.exceptions import ParameterError
 
 _MOST_ROUNDS = 30
@@ -35,7 +35,7 @@ class AllRows:
 
     selector: Any
     rows: Index
-    machine: Machine
+    model: LinearModel
     converged: bool
 
 
@@ -59,12 +59,12 @@ def select_for_all(select: Callable[[Index], Any], X: Any, y: Any, C: float, row
     for _ in range(_MOST_ROUNDS):
         selector = select(rows)
         kept = weighted_columns(as_rows(X), selector)
-        machine = linear_machine(kept, label, costs, _HINGE)
-        new = np.setdiff1d(np.flatnonzero(machine.beta), rows)
+        model = linear_model(kept, label, costs, _HINGE)
+        new = np.setdiff1d(np.flatnonzero(model.beta), rows)
         if not len(new):
-            return AllRows(selector, rows, machine, True)
+            return AllRows(selector, rows, model, True)
         rows = np.union1d(rows, new)
-    return AllRows(select(rows), rows, machine, False)
+    return AllRows(select(rows), rows, model, False)
 
 
 def check_scope(estimator: Any, y: Any, fit_params: dict[str, Any]) -> None:
@@ -95,8 +95,8 @@ def certified_for_all(certificate: Certificate, found: AllRows, X: Any, y: Any, 
     if not found.converged:
         return replace(certificate, objective=objective)
     kept = weighted_columns(data, found.selector)
-    machine = found.machine
-    points = Witnesses(machine.beta[:, None], machine.coef[:, None], np.array([machine.intercept]))
+    model = found.model
+    points = Witnesses(model.beta[:, None], model.coef[:, None], np.array([model.intercept]))
     k = kept.shape[1]
     lower = lower_bound(kept, Y, C, "hinge", points.dual)
     upper = upper_bound(kept, np.arange(k), np.ones(k), Y, C, "hinge", points)

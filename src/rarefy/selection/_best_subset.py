@@ -1,4 +1,4 @@
-"""The best r columns for a linear machine, with proof."""
+"""The best r columns for a linear model, with proof."""
 
 from typing import Any, ClassVar, Self
 
@@ -18,12 +18,12 @@ from rarefy.core.best_subset.problem import SubsetProblem, Trained
 from rarefy.core.best_subset.solve import best_subset
 from rarefy.core.linalg.rows import Array, Index, as_rows
 from rarefy.core.losses.margins import LOSSES, LossName, MarginLoss
-from rarefy.core.svm.linear_machine import linear_machine
+from rarefy.core.svm.linear_model import linear_model
 from rarefy.exceptions import DegenerateDataError, ParameterError
 from rarefy.selection._base import ACCEPTED, N_FEATURES, BaseSelector, SelectionResult, resolve_budget
 
 _ALL_COLUMNS = 3000
-"""Up to this many samples or columns the machine with all columns is trained as well, to compare with."""
+"""Up to this many samples or columns the model with all columns is trained as well, to compare with."""
 
 
 class BestSubsetSelector(BaseSelector):
@@ -171,7 +171,7 @@ class BestSubsetSelector(BaseSelector):
         problem = SubsetProblem(rows, Y, costs, MarginLoss(loss), scale, numbered)
         r = min(resolve_budget(self.n_features_to_select, problem.n_groups), problem.n_groups)
         chosen, dual, n_iter = self._chosen(problem, r)
-        columns, trained = problem.members(chosen), chosen_machines(problem, chosen)
+        columns, trained = problem.members(chosen), chosen_models(problem, chosen)
         certificate = make_subset_certificate(
             problem,
             C=float(self.C),
@@ -203,7 +203,7 @@ class BestSubsetSelector(BaseSelector):
         return found.chosen.groups, found.dual, found.relaxed.n_iter
 
     def _targets(self, y: Any) -> tuple[LossName, Array, Any]:
-        """The loss, one column of targets a machine, and the classes if there are any."""
+        """The loss, one column of targets a model, and the classes if there are any."""
         kind = type_of_target(y)
         classified = self.task == "classification" or (self.task == "auto" and kind in ("binary", "multiclass"))
         loss: Any = self.loss if self.loss != "auto" else "squared_hinge" if classified else "squared"
@@ -237,14 +237,14 @@ class BestSubsetSelector(BaseSelector):
         return tags
 
 
-def chosen_machines(problem: SubsetProblem, groups: Index) -> Trained:
-    """The machines of a choice, to more digits than the search needs."""
+def chosen_models(problem: SubsetProblem, groups: Index) -> Trained:
+    """The models of a choice, to more digits than the search needs."""
     return problem.train(groups, tol=1e-8)
 
 
 def _all_columns_dual(problem: SubsetProblem) -> Array | None:
-    """Dual variables of the machines with all columns, where training them is cheap."""
+    """Dual variables of the models with all columns, where training them is cheap."""
     if min(problem.X.shape) > _ALL_COLUMNS:
         return None
     everything = problem.all_columns()
-    return np.column_stack([linear_machine(everything, y, problem.costs, problem.loss).beta for y in problem.Y.T])
+    return np.column_stack([linear_model(everything, y, problem.costs, problem.loss).beta for y in problem.Y.T])

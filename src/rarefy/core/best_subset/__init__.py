@@ -1,1 +1,1 @@
-"""The best r columns for a linear machine, with a bound that no choice of r columns can beat."""
+"""The best r columns for a linear model, with a bound that no choice of r columns can beat."""

@@ -1,15 +1,15 @@
-r"""Linear machines in some of the columns: what is chosen from, and what a choice is worth.
+r"""Linear models in some of the columns: what is chosen from, and what a choice is worth.
 
 X    : (n, d) data; its columns are multiplied by `scale`; x_j is one of them after that
-Y    : (n, m) targets, one column a machine; all machines share the chosen columns
+Y    : (n, m) targets, one column a model; all models share the chosen columns
 beta : (n, m) dual variables, each column with sum zero (the intercepts are free)
 s    : (G,) how much of each group of columns is taken, 0 <= s <= 1; a group is one column unless said otherwise
 
-    Z(s) = sum over machines of min over w, b of 1/2 sum_j w_j^2 / s_j + sum_i c_i l(y_i, x_i^T w + b)
+    Z(s) = sum over models of min over w, b of 1/2 sum_j w_j^2 / s_j + sum_i c_i l(y_i, x_i^T w + b)
          = max over beta of h(beta) - 1/2 sum_G s_G q_G(beta)
-    q_G  = sum of (x_j^T beta)^2 over the columns j of a group and over the machines
+    q_G  = sum of (x_j^T beta)^2 over the columns j of a group and over the models
 
-Z is convex in s, its derivative is -q/2 at the best beta, and for s in {0, 1} it is the objective of the machines in
+Z is convex in s, its derivative is -q/2 at the best beta, and for s in {0, 1} it is the objective of the models in
 the chosen columns. Data are only touched through products with all columns and through blocks of few columns.
 """
 
@@ -20,22 +20,22 @@ import numpy as np
 
 from rarefy.core.linalg.rows import Array, DenseRows, Index, Rows
 from rarefy.core.losses.margins import MarginLoss
-from rarefy.core.svm.linear_machine import linear_machine, rows_of
+from rarefy.core.svm.linear_model import linear_model, rows_of
 
 Start = tuple[Array, Array]
-"""Dual variables and intercepts of all machines."""
+"""Dual variables and intercepts of all models."""
 
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """Machines in some of the columns."""
+    """Models in some of the columns."""
 
     beta: Array
     intercept: Array
     coef: Array
     """(k, m) of the scaled columns, in the order in which they were given."""
     value: float
-    """Primal value: no less than the objective of the best machines in these columns."""
+    """Primal value: no less than the objective of the best models in these columns."""
     dual: float
     """Dual value: no more than it."""
 
@@ -89,7 +89,7 @@ class SubsetProblem:
     def train(
         self, chosen: Index, share: Array | None = None, start: Start | None = None, tol: float = 1e-6
     ) -> Trained:
-        """Machines in some groups, of which only a share may be taken."""
+        """Models in some groups, of which only a share may be taken."""
         columns = self.members(chosen)
         factor = self.scale[columns]
         if share is not None:
@@ -99,13 +99,13 @@ class SubsetProblem:
         found = []
         for k, y in enumerate(self.Y.T):
             before = None if start is None else (start[0][:, k], float(start[1][k]))
-            found.append(linear_machine(F, y, self.costs, self.loss, start=before, tol=tol))
+            found.append(linear_model(F, y, self.costs, self.loss, start=before, tol=tol))
         return Trained(
-            np.column_stack([machine.beta for machine in found]),
-            np.array([machine.intercept for machine in found]),
-            np.column_stack([machine.coef for machine in found]),
-            sum(machine.primal for machine in found),
-            sum(machine.dual for machine in found),
+            np.column_stack([model.beta for model in found]),
+            np.array([model.intercept for model in found]),
+            np.column_stack([model.coef for model in found]),
+            sum(model.primal for model in found),
+            sum(model.dual for model in found),
         )
 
     def all_columns(self) -> Rows:

@@ -25,7 +25,7 @@ _STEPS = 1e-12, 1e12
 
 @dataclass(frozen=True, eq=False)
 class Relaxed:
-    """Shares, the machines there, and the best bound met."""
+    """Shares, the models there, and the best bound met."""
 
     s: Array
     pulls: Array
@@ -62,7 +62,7 @@ def relaxed(
     s : (G,) array
         Shares to start with, feasible.
     start : (beta, b) or None
-        Machines to start with.
+        Models to start with.
     fixed, barred : index arrays or None
         Groups with share 1 and with share 0.
     tol : float

@@ -1,6 +1,6 @@
 r"""Sets of columns from shares, made better by exchanges, and what is settled about single columns.
 
-*Sets.* The largest shares, and the largest pulls, of the relaxation. At the dual variables of a set's own machines,
+*Sets.* The largest shares, and the largest pulls, of the relaxation. At the dual variables of a set's own models,
 exchanging group o for group i leaves the objective at least at Z + (q_o - q_i) / 2, by weak duality. So groups with
 small pulls are exchanged for groups with large ones, pairs with q_i <= q_o cannot help, and the best of some pairs is
 taken, as long as one is better.
@@ -25,7 +25,7 @@ _LEAST_GAIN = 1e-7
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """A set of groups and the machines in it."""
+    """A set of groups and the models in it."""
 
     groups: Index
     trained: Trained

@@ -1,9 +1,9 @@
 r"""Bounds over all choices of r columns, from one dual point, with rounding on the safe side.
 
 X : (n, d) data, columns multiplied by `scale`; Y : (n, m) targets; c : (n,) costs; beta : (n, m) dual variables
-q : pulls, the sums of (x_j^T beta)^2 over the columns of a group and over the machines
+q : pulls, the sums of (x_j^T beta)^2 over the columns of a group and over the models
 
-    B_r = sum of gains(beta) - 1/2 (sum of the r largest q) <= objective of the machines in any r groups
+    B_r = sum of gains(beta) - 1/2 (sum of the r largest q) <= objective of the models in any r groups
 
 which needs allowed dual variables whose columns add up to zero. x_j^T beta is computed to gamma_n ||x_j|| ||beta||, so
 that pulls are known to a number that they do not exceed, and that one enters the bound. A sum of beta that is not zero
@@ -79,7 +79,7 @@ def subset_bound(
 
 
 def subset_objective(kept: Array, Y: Array, costs: Array, loss: LossName, coef: Array, intercept: Array) -> float:
-    """The objective of given machines in a block of columns, rounded up; infinite if they are none."""
+    """The objective of given models in a block of columns, rounded up; infinite if they are none."""
     if not (np.all(np.isfinite(coef)) and np.all(np.isfinite(intercept))):
         return np.inf
     rule, gamma = MarginLoss(loss), (kept.shape[1] + len(Y) + 8) * _UNIT

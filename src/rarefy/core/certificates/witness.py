@@ -1,9 +1,9 @@
-r"""Bounds on the optima of linear machines that a reader can check: one dual and one primal point.
+r"""Bounds on the optima of linear models that a reader can check: one dual and one primal point.
 
-X : (n, d) data; S : kept columns, times weights of at most 1; Y : (n, m) targets, one column a machine; C : cost
-beta : (n, m) dual variables of the machines with all columns; w, b : (k, m), (m,) machines in the kept columns
+X : (n, d) data; S : kept columns, times weights of at most 1; Y : (n, m) targets, one column a model; C : cost
+beta : (n, m) dual variables of the models with all columns; w, b : (k, m), (m,) models in the kept columns
 
-    Z(X)  = sum over machines of min 1/2 ||w||^2 + C sum_i l(y_i, x_i^T w + b)
+    Z(X)  = sum over models of min 1/2 ||w||^2 + C sum_i l(y_i, x_i^T w + b)
     D     = sum of gains(beta) - 1/2 ||X^T beta||^2  <=  Z(X)  <=  Z(X S)  <=  P = 1/2 ||w||^2 + C sum of losses
 
 The first inequality is weak duality and needs sum_i beta_i = 0 because the intercept is free, the second holds because
@@ -32,15 +32,15 @@ class Witnesses:
     """A dual and a primal point."""
 
     dual: Array
-    """beta, of shape (n_samples, n_machines)."""
+    """beta, of shape (n_samples, n_models)."""
     coef: Array
-    """w, of shape (n_kept, n_machines)."""
+    """w, of shape (n_kept, n_models)."""
     intercept: Array
-    """b, of shape (n_machines,)."""
+    """b, of shape (n_models,)."""
 
 
 def lower_bound(X: Rows, Y: Array, C: float, loss: LossName, dual: Array) -> float:
-    """A number that no machine with all columns has an objective below; minus infinity if `dual` proves nothing."""
+    """A number that no model with all columns has an objective below; minus infinity if `dual` proves nothing."""
     rule, c = MarginLoss(loss), np.full(len(Y), C)
     lengths = row_lengths(X)
     total = 0.0
@@ -66,7 +66,7 @@ def _dual_value(X: Rows, y: Array, c: Array, rule: MarginLoss, beta: Array, leng
 
 
 def upper_bound(X: Rows, indices: Index, weights: Array, Y: Array, C: float, loss: LossName, w: Witnesses) -> float:
-    """A number that some machine in the kept columns, weights above 1 counted as 1, has no objective above."""
+    """A number that some model in the kept columns, weights above 1 counted as 1, has no objective above."""
     if not (np.all(np.isfinite(w.coef)) and np.all(np.isfinite(w.intercept))):
         return np.inf
     rule, kept = MarginLoss(loss), X.T.take(indices) * np.minimum(weights, 1.0)[:, None]

@@ -1,4 +1,4 @@
-"""Training kernel machines, for the points that prove what is kept of their objectives."""
+"""Training kernel models, for the points that prove what is kept of their objectives."""
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -10,11 +10,11 @@ from rarefy.core.certificates.regularised import subspace_share
 from rarefy.core.linalg.rows import Array, DenseRows
 from rarefy.core.linalg.threads import threads_for
 from rarefy.core.losses.margins import LossName, MarginLoss, best_intercept
-from rarefy.core.svm.linear_machine import linear_machine
+from rarefy.core.svm.linear_model import linear_model
 
 
 def make_kernel_objective(K: Array, K_kept: Array, Y: Array, loss: LossName, C: float) -> KernelObjective:
-    """Train with both kernel matrices, and state what the machines prove."""
+    """Train with both kernel matrices, and state what the models prove."""
     whole, kept = (Products.of(A, trained(_rows(A), Y, loss, C)) for A in (K, K_kept))
     return objective_from(whole, kept, Y, loss, C)
 
@@ -29,7 +29,7 @@ def objective_from(whole: Products, kept: Products, Y: Array, loss: LossName, C:
 
 
 def best_scales(found: Products, Y: Array, C: float, loss: LossName) -> Array:
-    """For every machine the t >= 0 with the largest dual value of t beta."""
+    """For every model the t >= 0 with the largest dual value of t beta."""
     rule, scales = MarginLoss(loss), np.zeros(Y.shape[1])
     for j, (y, beta, product) in enumerate(zip(Y.T, found.beta.T, found.product.T, strict=True)):
         largest = float(np.abs(beta).max(initial=0.0))
@@ -52,9 +52,9 @@ def _largest_entropy(rule: MarginLoss, y: Array, beta: Array, c: Array, form: fl
 
 
 def trained(F: Array, Y: Array, loss: LossName, C: float) -> Array:
-    """Dual variables of nearly optimal machines with the kernel F F^T."""
+    """Dual variables of nearly optimal models with the kernel F F^T."""
     rule, costs, rows = MarginLoss(loss), np.full(len(Y), C), DenseRows(F)
-    return np.column_stack([linear_machine(rows, y, costs, rule).beta for y in Y.T])
+    return np.column_stack([linear_model(rows, y, costs, rule).beta for y in Y.T])
 
 
 def _rows(K: Array) -> Array:

@@ -7,8 +7,8 @@ from sklearn.svm import SVC
 
 from rarefy.core.linalg.rows import as_rows
 from rarefy.core.losses.margins import LOSSES, MarginLoss, best_intercept
-from rarefy.core.svm import linear_machine as module
-from rarefy.core.svm.linear_machine import linear_machine
+from rarefy.core.svm import linear_model as module
+from rarefy.core.svm.linear_model import linear_model
 
 SMOOTH = [MarginLoss("squared_hinge"), MarginLoss("logistic"), MarginLoss("squared"), MarginLoss("hinge", 0.1)]
 
@@ -71,8 +71,8 @@ def test_the_best_intercept_is_best(loss):
 @pytest.mark.parametrize("C", [1e-3, 1.0, 100.0])
 def test_the_gap_is_small_and_the_optimum_is_that_of_other_solvers(name, shape, C):
     X, y = problem(*shape)
-    found = linear_machine(as_rows(X), y, np.full(len(y), C), MarginLoss(name))
-    assert -1e-9 <= found.gap <= (1e-5 if name != "hinge" else 1e-3)
+    found = linear_model(as_rows(X), y, np.full(len(y), C), MarginLoss(name))
+    assert -1e-9 <= found.gap <= (1e-5 if name != "hinge" else 3e-4)
     assert found.primal == pytest.approx(plain_objective(X, y, C, MarginLoss(name), found.coef, found.intercept))
     assert abs(found.beta.sum()) <= 1e-9 * np.abs(found.beta).sum()
     assert found.primal <= other_optimum(X, y, C, name) * (1 + 1e-3) + 1e-9
@@ -123,8 +123,8 @@ def test_the_gradient_of_the_oracle_is_right():
 def test_costs_of_rows_are_repeated_rows(name):
     X, y = problem(15, 4)
     costs = np.where(np.arange(15) < 5, 2.0, 1.0)
-    weighted = linear_machine(as_rows(X), y, costs, MarginLoss(name))
-    again = linear_machine(as_rows(np.vstack([X, X[:5]])), np.concatenate([y, y[:5]]), np.ones(20), MarginLoss(name))
+    weighted = linear_model(as_rows(X), y, costs, MarginLoss(name))
+    again = linear_model(as_rows(np.vstack([X, X[:5]])), np.concatenate([y, y[:5]]), np.ones(20), MarginLoss(name))
     assert weighted.primal == pytest.approx(again.primal, rel=1e-3)
 
 
@@ -132,22 +132,22 @@ def test_costs_of_rows_are_repeated_rows(name):
 def test_sparse_and_dense_agree_and_conjugate_gradients_do_too(name, monkeypatch):
     X, y = problem(40, 90)
     X *= np.random.default_rng(0).random(X.shape) < 0.3
-    dense = linear_machine(as_rows(X), y, np.ones(40), MarginLoss(name))
-    sparse = linear_machine(as_rows(sp.csr_array(X)), y, np.ones(40), MarginLoss(name))
-    assert sparse.primal == pytest.approx(dense.primal, rel=1e-6)
+    dense = linear_model(as_rows(X), y, np.ones(40), MarginLoss(name))
+    sparse = linear_model(as_rows(sp.csr_array(X)), y, np.ones(40), MarginLoss(name))
+    assert sparse.primal == pytest.approx(dense.primal, rel=1e-9)
     monkeypatch.setattr(module, "_DIRECT", 3)
-    iterated = linear_machine(as_rows(X), y, np.ones(40), MarginLoss(name))
-    assert iterated.primal == pytest.approx(dense.primal, rel=5e-3)
+    iterated = linear_model(as_rows(X), y, np.ones(40), MarginLoss(name))
+    assert iterated.primal == pytest.approx(dense.primal, rel=2e-3)
 
 
 @pytest.mark.parametrize("name", LOSSES)
 def test_degenerate_data(name):
     y = np.array([1.0, -1.0, 1.0, -1.0])
-    nothing = linear_machine(as_rows(np.zeros((4, 3))), y, np.ones(4), MarginLoss(name))
+    nothing = linear_model(as_rows(np.zeros((4, 3))), y, np.ones(4), MarginLoss(name))
     assert not nothing.coef.any()
     assert nothing.gap <= 1e-5
-    same = linear_machine(as_rows(np.ones((4, 2))), y, np.ones(4), MarginLoss(name))
+    same = linear_model(as_rows(np.ones((4, 2))), y, np.ones(4), MarginLoss(name))
     assert same.primal == pytest.approx(nothing.primal, rel=1e-4)
-    separated = linear_machine(as_rows(1e3 * y[:, None]), y, np.full(4, 1e3), MarginLoss(name))
+    separated = linear_model(as_rows(1e3 * y[:, None]), y, np.full(4, 1e3), MarginLoss(name))
     assert separated.gap <= 1e-2
     assert np.all(np.sign(separated.coef[0] * 1e3 * y + separated.intercept) == y)

@@ -1,7 +1,7 @@
-r"""Linear machines with a free intercept, solved until a pair of points proves how close they are to the optimum.
+r"""Linear models with a free intercept, solved until a pair of points proves how close they are to the optimum.
 
 X    : (n, d) Rows; y : (n,) labels or responses; c : (n,) costs of the rows
-F    : (n, p) X itself, or for d > n the Cholesky factor of X X^T: the same problem in n dimensions
+F    : (n, p) X itself, or for d > n the Cholesky factor L of X X^T: the same problem in n dimensions, w = X^T L^-T v
 
     min over w, b of  P(w, b) = 1/2 ||w||^2 + sum_i c_i l(y_i, x_i^T w + b)
     max over beta of  D(beta) = sum_i gain_i(beta_i) - 1/2 ||X^T beta||^2,   sum_i beta_i = 0
@@ -31,13 +31,13 @@ _SIMILAR = 2
 
 
 @dataclass(frozen=True)
-class Machine:
+class LinearModel:
     """A primal and a dual point; the optimum lies between `dual` and `primal`, up to rounding."""
 
     coef: Array
     intercept: float
-    beta: Array
     primal: float
+    beta: Array
     dual: float
 
     @property
@@ -61,7 +61,7 @@ class _Problem:
         return float(self.loss.gains(self.y, beta, self.c).sum()) - 0.5 * float(g @ g)
 
 
-def linear_machine(
+def linear_model(
     X: Rows,
     y: Array,
     costs: Array,
@@ -70,7 +70,7 @@ def linear_machine(
     start: tuple[Array, float] | None = None,
     tol: float = 1e-5,
     max_iter: int = 60,
-) -> Machine:
+) -> LinearModel:
     """Train to a relative gap between primal and dual value.
 
     Parameters
@@ -94,20 +94,20 @@ def linear_machine(
     beta, b = (np.zeros(len(y)), best_intercept(loss, y, np.zeros(len(y)), costs)) if start is None else start
     v = F.T @ beta
     problem = _Problem(F, y, costs, loss)
-    best: Machine | None = None
+    best: LinearModel | None = None
     with threads_for(F.shape[1]):
         # From a similar problem's solution the roundest hinges are a detour.
         roundings = _ROUNDINGS if start is None else _ROUNDINGS[_SIMILAR:]
         for rounding in roundings if loss.name == "hinge" else (0.0,):
             smooth = replace(problem, loss=replace(loss, rounding=rounding))
             v, b, beta = _newton(smooth, v, b, tol, max_iter)
-            found = _pair(problem, v if F is X else None, beta)
+            found = _pair(problem, v, beta)
             if best is None or found.gap < best.gap:
                 best = found
             if best.gap <= tol:
                 break
     assert best is not None
-    return best if F is X else replace(best, coef=X.T @ best.beta)
+    return best if F is X else _in_columns(problem, X, best)
 
 
 def _square(X: Rows) -> Rows:
@@ -122,19 +122,31 @@ def rows_of(K: Array) -> Rows:
     return DenseRows(np.tril(factor) if lower else np.ascontiguousarray(np.triu(factor).T))
 
 
-def _pair(p: _Problem, v: Array | None, beta: Array) -> Machine:
-    """The better of two primal points, v itself and the one that belongs to beta, beside the dual point.
-
-    In other coordinates than those of the data only the second one can be told.
-    """
+def _pair(p: _Problem, v: Array, beta: Array) -> LinearModel:
+    """The better of two primal points, v itself and the one that belongs to beta, beside the dual point."""
     beta = p.loss.balanced(p.y, beta, p.c)
-    points = []
-    for w in (p.F.T @ beta,) if v is None else (v, p.F.T @ beta):
+    return LinearModel(*_lowest(p, (v, p.F.T @ beta)), beta, p.dual(beta))
+
+
+def _lowest(p: _Problem, candidates: tuple[Array, ...]) -> tuple[Array, float, float]:
+    """Coefficients with their best intercept and their primal value, of those with the lowest."""
+    found = []
+    for w in candidates:
         scores = p.F @ w
         b = best_intercept(p.loss, p.y, scores, p.c)
-        points.append((p.primal(w, scores, b), b, w))
-    value, b, w = min(points, key=lambda point: point[0])
-    return Machine(w, b, beta, value, p.dual(beta))
+        found.append((w, b, p.primal(w, scores, b)))
+    return min(found, key=lambda point: point[2])
+
+
+def _in_columns(p: _Problem, X: Rows, found: LinearModel) -> LinearModel:
+    """The model in the columns of X, from the one in the coordinates of the Cholesky factor.
+
+    The factor belongs to products that are lifted where they are singular, so values are computed again from X.
+    """
+    gamma = sl.solve_triangular(p.F.take(np.arange(p.F.shape[0])), found.coef, lower=True, trans=1, check_finite=False)
+    own = replace(p, F=X)
+    coef, intercept, primal = _lowest(own, (X.T @ gamma, X.T @ found.beta))
+    return replace(found, coef=coef, intercept=intercept, primal=primal, dual=own.dual(found.beta))
 
 
 def _newton(p: _Problem, v: Array, b: float, tol: float, max_iter: int) -> tuple[Array, float, Array]:
