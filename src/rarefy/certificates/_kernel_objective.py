@@ -24,12 +24,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from rarefy.certificates._objective import stated
+from rarefy.core.certificates.witness import UNIT, gains_below
 from rarefy.core.linalg.rows import Array
 from rarefy.core.losses.margins import LossName, MarginLoss
-
-_UNIT = 2.0**-53
-_STEEPEST = 50.0
-"""Slope of an entropy at the smallest dual variable that matters."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +124,7 @@ def bounds(found: Products, Y: Array, C: float, loss: LossName, intercept: Array
     rule, lengths = MarginLoss(loss), np.sqrt(np.maximum(found.diagonal, 0.0))
     lower = upper = 0.0
     for y, beta, product, b in zip(Y.T, found.beta.T, found.product.T, intercept, strict=True):
-        gamma = (len(y) + 8) * _UNIT
+        gamma = (len(y) + 8) * UNIT
         blur = gamma * float(np.abs(beta) @ lengths) * lengths
         form, error = float(beta @ product), float(np.abs(beta) @ blur)
         lower += _dual_value(rule, y, np.full(len(y), C), beta, product, lengths, form, error)
@@ -143,16 +140,7 @@ def bounds(found: Products, Y: Array, C: float, loss: LossName, intercept: Array
 def _dual_value(
     rule: MarginLoss, y: Array, c: Array, beta: Array, product: Array, lengths: Array, form: float, error: float
 ) -> float:
-    if not rule.allowed(y, beta, c):
-        return -np.inf
-    gains, size = rule.gains(y, beta, c), np.abs(beta)
-    gamma, total = (len(y) + 8) * _UNIT, float(size.sum())
-    off = abs(float(beta.sum())) + gamma * total
-    if off > 1e-9 * total:
-        return -np.inf  # the intercept would carry the objective down without end
-    longest = float(lengths.max())
-    steepest = float(np.abs(product).max()) + longest**2 * off
-    slope = _STEEPEST + float(np.abs(y).max()) + float((size / c).max()) + steepest
-    indefinite = (8 * len(y) + 16) * _UNIT * float(lengths @ lengths) * float(beta @ beta)
-    rounding = gamma * float(np.abs(gains).sum()) + error + indefinite + off * slope
-    return float(gains.sum()) - 0.5 * form * (1.0 + 4.0 * gamma) - rounding
+    gamma = (len(y) + 8) * UNIT
+    gains = gains_below(rule, y, c, beta, float(np.abs(product).max()), float(lengths.max()))
+    indefinite = (8 * len(y) + 16) * UNIT * float(lengths @ lengths) * float(beta @ beta)
+    return gains - 0.5 * form * (1.0 + 4.0 * gamma) - error - indefinite

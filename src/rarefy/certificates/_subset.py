@@ -11,8 +11,9 @@ from sklearn.utils import check_array
 from rarefy.certificates._objective import stated, targets
 from rarefy.certificates._verdict import Verdict, percent, verdict_of
 from rarefy.core.best_subset.problem import SubsetProblem, Trained
-from rarefy.core.certificates.subset import SubsetBound, subset_bound, subset_objective
+from rarefy.core.certificates.subset import SubsetBound, subset_bound
 from rarefy.core.certificates.verify import Verification
+from rarefy.core.certificates.witness import objective_above
 from rarefy.core.linalg.rows import Array, Index, Rows, as_rows
 from rarefy.core.losses.margins import LOSSES, LossName
 from rarefy.exceptions import ParameterError
@@ -219,7 +220,7 @@ class SubsetCertificate:
         scale = column_scales(X, costs) if self.standardized else np.ones(self.n_features)
         groups = np.arange(self.n_features) if self.groups is None else self.groups
         kept = (X.T.take(self.indices) * scale[self.indices, None]).T
-        upper = subset_objective(kept, Y, costs, self.loss, self.coef, self.intercept)
+        upper = objective_above(kept, Y, costs, self.loss, self.coef, self.intercept)
         found = subset_bound(X, Y, costs, self.loss, self.dual, scale, groups)
         if found is None:
             return ["the dual point is not allowed, and proves nothing"]
@@ -356,7 +357,7 @@ def make_subset_certificate(
     found = subset_bound(p.X, p.Y, p.costs, loss, dual, p.scale, p.groups)
     found = found or SubsetBound(-np.inf, np.zeros(p.n_groups))
     kept = (p.columns.take(columns) * p.scale[columns, None]).T
-    reached = subset_objective(kept, p.Y, p.costs, loss, trained.coef, trained.intercept)
+    reached = objective_above(kept, p.Y, p.costs, loss, trained.coef, trained.intercept)
     lower, upper = stated(found.over(n_chosen), reached)
     always, never = found.settled(n_chosen, upper)
     whole = None

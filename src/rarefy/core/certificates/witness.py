@@ -11,8 +11,8 @@ weights of at most 1 take away, the third is the definition of a minimum. So the
 the objective, for any columns, whoever chose them. Both values are one pass over the data.
 
 *Rounding.* A sum of n terms is known to gamma_n times the sum of their sizes, X^T beta to gamma_n sum |beta_i| ||x_i||.
-A sum of beta that is not zero by delta is mended by moving one entry by delta, at the cost of about delta times the
-slope there. All of it is taken off D and added to P.
+A sum of beta that is not zero by delta is mended by moving one entry by delta, at the cost of delta times the slope
+there, which x_i^T X^T beta is a part of. All of it is taken off D and added to P.
 """
 
 from dataclasses import dataclass
@@ -22,9 +22,12 @@ import numpy as np
 from rarefy.core.linalg.rows import Array, Index, Rows
 from rarefy.core.losses.margins import LossName, MarginLoss
 
-_UNIT = 2.0**-53
+UNIT = 2.0**-53
+"""Largest relative error of one operation."""
 _STEEPEST = 50.0
 """Slope of an entropy at the smallest dual variable that matters."""
+_BALANCED = 1e-9
+"""Sums of dual variables up to this share of their sizes count as rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,45 +44,58 @@ class Witnesses:
 
 def lower_bound(X: Rows, Y: Array, C: float, loss: LossName, dual: Array) -> float:
     """A number that no model with all columns has an objective below; minus infinity if `dual` proves nothing."""
-    rule, c = MarginLoss(loss), np.full(len(Y), C)
-    lengths = row_lengths(X)
+    if not np.all(np.isfinite(dual)):
+        return -np.inf
+    costs, lengths = np.full(len(Y), C), row_lengths(X)
+    gamma, longest = (len(Y) + 8) * UNIT, float(lengths.max())
     total = 0.0
     for y, beta in zip(Y.T, dual.T, strict=True):
-        if not np.all(np.isfinite(beta)) or not rule.allowed(y, beta, c):
-            return -np.inf
-        total += _dual_value(X, y, c, rule, beta, lengths)
-    return total
+        length = float(np.linalg.norm(X.T @ beta)) + gamma * float(np.abs(beta) @ lengths)
+        total += gains_below(MarginLoss(loss), y, costs, beta, longest * length, longest)
+        total -= 0.5 * length**2 * (1.0 + 4.0 * gamma + X.shape[1] * UNIT)
+    return total if np.isfinite(total) else -np.inf
 
 
-def _dual_value(X: Rows, y: Array, c: Array, rule: MarginLoss, beta: Array, lengths: Array) -> float:
-    gains, size = rule.gains(y, beta, c), np.abs(beta)
-    g = X.T @ beta
-    length = float(np.linalg.norm(g))
-    gamma = (len(y) + 8) * _UNIT
-    blur = gamma * float(size @ lengths)
-    off = abs(float(beta.sum())) + gamma * float(size.sum())
-    if off > 1e-9 * float(size.sum()):
-        return -np.inf  # the intercept would carry the objective down without end
-    slope = _STEEPEST + float(np.abs(y).max()) + float((size / c).max()) + float(lengths.max()) * (length + blur + off)
-    rounding = gamma * float(np.abs(gains).sum()) + blur * length + blur**2 + off * slope
-    return float(gains.sum()) - 0.5 * length**2 * (1.0 + 4.0 * gamma) - rounding
+def gains_below(rule: MarginLoss, y: Array, costs: Array, beta: Array, steepest: float, longest: float) -> float:
+    """Sum of the gains of dual variables once their sum is mended, rounded down; minus infinity if it proves nothing.
+
+    `steepest` is a number that no score x_i^T X^T beta exceeds in size, `longest` one that no row is longer than: what
+    the mended entry does to 1/2 ||X^T beta||^2 is taken off here too.
+    """
+    size, gamma = np.abs(beta), (len(y) + 8) * UNIT
+    total = float(size.sum())
+    off = abs(float(beta.sum())) + gamma * total
+    # With a sum that is not zero the intercept would carry the objective down without end.
+    if not (np.isfinite(total) and off <= _BALANCED * total and rule.allowed(y, beta, costs)):
+        return -np.inf
+    gains = rule.gains(y, beta, costs)
+    rounding = gamma * float(np.abs(gains).sum())
+    if rule.name == "logistic":  # 1 - p is known to a share of 1, however small p is
+        rounding += 8.0 * UNIT * float(costs.sum())
+    slope = _STEEPEST + float(np.abs(y).max()) + float((size / costs).max()) + steepest + longest**2 * off
+    return float(gains.sum()) - rounding - off * slope
 
 
 def upper_bound(X: Rows, indices: Index, weights: Array, Y: Array, C: float, loss: LossName, w: Witnesses) -> float:
     """A number that some model in the kept columns, weights above 1 counted as 1, has no objective above."""
-    if not (np.all(np.isfinite(w.coef)) and np.all(np.isfinite(w.intercept))):
+    kept = (X.T.take(indices) * np.minimum(weights, 1.0)[:, None]).T
+    return objective_above(kept, Y, np.full(len(Y), C), loss, w.coef, w.intercept)
+
+
+def objective_above(kept: Array, Y: Array, costs: Array, loss: LossName, coef: Array, intercept: Array) -> float:
+    """The objective of given models in a block of columns, rounded up; infinite if they are none."""
+    if not (np.all(np.isfinite(coef)) and np.all(np.isfinite(intercept))):
         return np.inf
-    rule, kept = MarginLoss(loss), X.T.take(indices) * np.minimum(weights, 1.0)[:, None]
-    gamma = (len(indices) + len(Y) + 8) * _UNIT
-    lengths = np.linalg.norm(kept, axis=0)
+    rule, gamma = MarginLoss(loss), (kept.shape[1] + len(Y) + 8) * UNIT
+    lengths = np.linalg.norm(kept, axis=1)
     total = 0.0
-    for y, coef, b in zip(Y.T, w.coef.T, w.intercept, strict=True):
-        scores = coef @ kept + b
+    for y, w, b in zip(Y.T, coef.T, intercept, strict=True):
+        scores = kept @ w + b
         # Every score may be off by this; losses grow with the error of the score times at most their slope.
-        blur = gamma * (float(np.linalg.norm(coef)) * lengths + abs(float(b)) + np.abs(scores))
+        blur = gamma * (float(np.linalg.norm(w)) * lengths + abs(float(b)) + np.abs(scores))
         slope = 1.0 if rule.bounded else 2.0 * (np.abs(y) + np.abs(scores) + blur)
         losses = rule.values(y, scores) + blur * slope
-        total += (0.5 * float(coef @ coef) + C * float(losses.sum())) * (1.0 + 4.0 * gamma)
+        total += (0.5 * float(w @ w) + float(costs @ losses)) * (1.0 + 4.0 * gamma)
     return total
 
 
