@@ -12,9 +12,10 @@ from rarefy.core.linalg.rows import as_rows
 from rarefy.core.linalg.spectrum import decompose
 from rarefy.core.solvers import rank_one_sdp
 from rarefy.core.solvers.rank_one_sdp import DualFactors, maximise_lowest
-from rarefy.core.sparsify import reweight
+from rarefy.core.sparsify import Selection, most_even, reweight
 from rarefy.core.sparsify.bss import bss
 from rarefy.core.sparsify.reweight import optimal_weights
+from rarefy.core.sparsify.unweighted import unweighted
 
 
 def plain_ratio(V, t):
@@ -398,3 +399,76 @@ def test_ratios_are_measured_without_squaring_where_that_would_lose_digits(small
     left, right = (np.linalg.qr(gaussian(seed, n, 6))[0] for seed, n in ((13, 20), (14, 6)))
     V = left @ (np.linspace(1.0, smallest, 6)[:, None] * right)
     assert reweight._ratio(V, np.ones(20)) == pytest.approx(smallest**-2.0, rel=1e-15 / smallest * 100 + 1e-13)
+
+
+def right_vectors(seed, n, d, spread=1.0):
+    rng = np.random.default_rng(seed)
+    V = decompose(as_rows(rng.standard_normal((n, d)) * np.exp(rng.normal(0, spread, d)))).leading().V
+    return V, V.take(np.arange(d))
+
+
+def plain_most_even(V, dense, r):
+    """The bound, and the columns, weights and distortion of `most_even`, written out."""
+    q = np.sqrt(V.shape[1] / r)
+    bound, choices = 2 * q / (1 + q * q), []
+    for choose in (unweighted, bss):
+        chosen = choose(V, r)
+        rows = dense[chosen.indices]
+        t = optimal_weights(rows, [chosen.weights**2]).t
+        lam = np.linalg.eigvalsh(rows.T @ (t[:, None] * rows))
+        token = min(1e-3, (1 + bound - lam[-1]) / 2)
+        t = np.where(t > 0, t, token / max(1.0, sum(v @ v for v, s in zip(rows, t, strict=True) if s == 0)))
+        lam = np.linalg.eigvalsh(rows.T @ (t[:, None] * rows))
+        choices.append((max(1 - lam[0], lam[-1] - 1), chosen.indices, np.sqrt(t)))
+    return bound, choices[0] if choices[0][0] <= bound else min(choices, key=lambda c: c[0])
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 10), st.integers(1, 20))
+@settings(max_examples=40)
+def test_as_many_columns_as_asked_for_stay_within_the_published_bound(seed, ell, extra):
+    V, dense = right_vectors(seed, ell, 60)
+    found = most_even.most_even(V, ell + extra)
+    bound, (distortion, indices, weights) = plain_most_even(V, dense, ell + extra)
+    assert distortion <= bound
+    assert len(found.indices) == ell + extra
+    assert np.all(found.weights > 0.0)
+    np.testing.assert_array_equal(found.indices, indices)
+    np.testing.assert_allclose(found.weights, weights, rtol=1e-9)
+
+
+def distortion_of(dense, found):
+    rows = dense[found.indices] * found.weights[:, None]
+    return np.linalg.norm(np.eye(dense.shape[1]) - rows.T @ rows, 2)
+
+
+def test_tokens_take_no_more_than_the_bound_leaves(monkeypatch):
+    """However large a token may be, the bound holds with it in place."""
+    limited = 0
+    q = np.sqrt(10 / 24)
+    for seed in (0, 4, 5, 9):
+        V, dense = right_vectors(seed, 10, 100)
+        small = most_even.most_even(V, 24)
+        with monkeypatch.context() as patch:
+            patch.setattr(most_even, "_TOKEN", 1e3)
+            large = most_even.most_even(V, 24)
+        for found in (small, large):
+            assert distortion_of(dense, found) < 2 * q / (1 + q * q)
+            assert len(found.indices) == 24
+        np.testing.assert_array_equal(small.indices, large.indices)
+        limited += np.any(small.weights != large.weights)
+    assert limited  # some columns had a token
+
+
+def test_columns_that_miss_the_bound_are_replaced_by_those_of_two_barriers(monkeypatch):
+    V, dense = right_vectors(1, 4, 60, spread=0.0)
+    poor = np.argsort(np.abs(dense[:, 0]))[:12]  # nearly nothing along the first direction
+    monkeypatch.setattr(most_even, "unweighted", lambda V, r, progress: Selection(poor, np.ones(r)))
+    found = most_even.most_even(V, 12)
+    assert set(found.indices) == set(bss(V, 12).indices)
+    q = np.sqrt(4 / 12)
+    assert distortion_of(dense, found) <= 2 * q / (1 + q * q)
+
+
+def test_one_column_for_one_dimension_is_scaled_to_keep_all_of_it():
+    V, dense = right_vectors(0, 1, 5)
+    assert distortion_of(dense, most_even.most_even(V, 1)) == pytest.approx(0.0, abs=1e-14)

@@ -250,7 +250,7 @@ def test_adaptive_sampling_bounds_what_is_left(r):
 def test_what_would_take_hours_is_the_published_method(monkeypatch):
     X, _ = problem()
     published = BSSSelector(60, weighting="bss").fit(X)
-    monkeypatch.setattr("rarefy.selection._bss._MOST_FLOPS", 1e3)
+    monkeypatch.setattr("rarefy.core.sparsify.most_even._MOST_FLOPS", 1e3)
     found = BSSSelector(60).fit(X)
     np.testing.assert_array_equal(found.support_, published.support_)
     assert found.certificate_.weighting == "own"

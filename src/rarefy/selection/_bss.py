@@ -17,23 +17,18 @@ from rarefy._progress import progress_bar
 from rarefy._warnings import warn_user
 from rarefy.core.linalg.rows import Rows, as_rows
 from rarefy.core.linalg.spectrum import Decomposition, Spectrum, residual_norms2, resolve_rank
-from rarefy.core.sparsify import Selection
-from rarefy.core.sparsify.bss import Progress, bss, dual_set
-from rarefy.core.sparsify.reweight import optimal_weights
+from rarefy.core.sparsify.bss import bss, dual_set
+from rarefy.core.sparsify.most_even import affordable, most_even
 from rarefy.core.sparsify.unweighted import unweighted
 from rarefy.exceptions import ParameterError, TruncatedRankWarning
 from rarefy.selection._auto import check_target, grants, smallest_granted
 from rarefy.selection._base import ACCEPTED, N_FEATURES, SelectionResult
-from rarefy.selection._spectral import Choice, SpectralSelector, unit_weights
+from rarefy.selection._spectral import Choice, SpectralSelector
 
 _REPEATS = (
     "some columns were taken several times, and their weights account for it. The certificate holds as it is; set "
     "n_features_to_select to a smaller number, or method='unweighted', which repeats none."
 )
-_MOST_FLOPS = 2e12
-"""Beyond so many operations the published method, columns and weights, is what the default takes."""
-_TOKEN = 1e-3
-"""What columns that the best weights leave out may add to the eigenvalues, which are about 1."""
 
 
 class BSSSelector(SpectralSelector):
@@ -228,44 +223,10 @@ class BSSSelector(SpectralSelector):
         if self.method == "dual":
             residual2 = residual_norms2(spec)
             found = Choice(dual_set(spec.V, residual2, budget, progress), "dual", _REPEATS, residual2=residual2)
-        elif self.weighting == "optimal" and self.rescale and _affordable(spec, budget):
-            return Choice(_most_even(spec, budget, progress), "bss", _REPEATS, weighting="optimal")
+        elif self.weighting == "optimal" and self.rescale and affordable(spec.V, budget):
+            return Choice(most_even(spec.V, budget, progress), "bss", _REPEATS, weighting="optimal")
         else:
             found = Choice(bss(spec.V, budget, progress), "bss", _REPEATS)
         if self.weighting == "unit":
-            return replace(found, selection=unit_weights(found.selection), weighting="unit")
+            return replace(found, selection=found.selection.with_unit_weights(), weighting="unit")
         return found
-
-
-def _affordable(spec: Spectrum, budget: int) -> bool:
-    """Whether scoring all columns at every step, and ten steps of an optimisation after it, take minutes at most."""
-    (d, ell), r = spec.V.shape, budget
-    return 4 * d * ell * r + 40 * r * ell * (r + 2 * ell) <= _MOST_FLOPS
-
-
-def _most_even(spec: Spectrum, budget: int, progress: Progress | None) -> Selection:
-    """Columns and weights whose eigenvalues are as close together as can be reached.
-
-    One lower barrier finds better columns than two barriers do, but what it reaches is not known beforehand. Should it
-    ever stay behind what two barriers guarantee, they choose as well, and the better columns are taken.
-    """
-    ell, q = spec.rank, np.sqrt(spec.rank / budget)
-    if ell == budget == 1:
-        return bss(spec.V, budget, progress)
-    chosen = _reweighted(spec, unweighted(spec.V, budget, progress))
-    if chosen[1] > ((1.0 + q) / (1.0 - q)) ** 2:
-        chosen = min(chosen, _reweighted(spec, bss(spec.V, budget, progress)), key=lambda found: found[1])
-    return chosen[0]
-
-
-def _reweighted(spec: Spectrum, selection: Selection) -> tuple[Selection, float]:
-    """The same columns with the weights that make the eigenvalues most even, and their ratio.
-
-    Columns which these leave out share a token: together they raise the largest eigenvalue by a thousandth at most, and
-    as many columns are kept as were chosen.
-    """
-    V = spec.V.take(selection.indices)
-    found = optimal_weights(V, [selection.weights**2])
-    t, left_out = found.t, found.t == 0.0
-    t[left_out] = _TOKEN / max(float(np.sum(V[left_out] ** 2)), 1.0)
-    return Selection(selection.indices, np.sqrt(t)), found.ratio

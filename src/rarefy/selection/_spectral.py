@@ -116,7 +116,7 @@ class SpectralSelector(UnsupervisedSelector):
         spec = whole.leading(None if everything else self._n_dimensions(whole, budget))
         chosen = _all_columns(used, X.shape[1]) if everything else self._choose(rows, spec, budget, rng)
         if not self.rescale:
-            chosen = replace(chosen, selection=unit_weights(chosen.selection), weighting="unit")
+            chosen = replace(chosen, selection=chosen.selection.with_unit_weights(), weighting="unit")
         found = with_proof(measure(spec, chosen.selection, chosen.residual2), rows, chosen.selection)
         certificate = make_certificate(
             with_span(found, rows, chosen.selection, whole),
@@ -193,11 +193,6 @@ def _all_columns(used: Index, d: int) -> Choice:
         else ""
     )
     return Choice(Selection(used, np.ones(len(used))), "all", shortfall, weighting="unit")
-
-
-def unit_weights(selection: Selection) -> Selection:
-    """The same columns as they are."""
-    return Selection(selection.indices, np.ones(len(selection.indices)))
 
 
 def _times_columns(X: Any, weights: Array) -> Any:

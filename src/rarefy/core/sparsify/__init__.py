@@ -22,3 +22,7 @@ class Selection:
         total = np.bincount(inverse, weights=weights2, minlength=len(features))
         order = np.argsort(first)
         return cls(features[order], np.sqrt(total[order]))
+
+    def with_unit_weights(self) -> "Selection":
+        """The same features as they are."""
+        return Selection(self.indices, np.ones(len(self.indices)))

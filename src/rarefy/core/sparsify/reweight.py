@@ -112,7 +112,7 @@ def _checked(t: Array, r: int) -> Array:
     return t
 
 
-def _extremes(V: Array, t: Array) -> tuple[float, float]:
+def extremes(V: Array, t: Array) -> tuple[float, float]:
     """Smallest and largest eigenvalue of sum t v v^T."""
     kept = t > 0.0
     W = V[kept] * np.sqrt(t[kept])[:, None]
@@ -127,13 +127,13 @@ def _extremes(V: Array, t: Array) -> tuple[float, float]:
 
 
 def _ratio(V: Array, t: Array) -> float:
-    low, high = _extremes(V, t)
+    low, high = extremes(V, t)
     return high / low if low > 0.0 else np.inf
 
 
 def _normalised(W: Array, t: Array, scale: float, ratio: float, bound: float) -> Weighting:
     """Scale t to lambda_min + lambda_max = 2 for the rows scale W."""
-    low, high = _extremes(W, t)
+    low, high = extremes(W, t)
     return Weighting(t * (2.0 / (low + high)) / scale / scale if high > 0.0 else t, ratio, bound)
 
 
