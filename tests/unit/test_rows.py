@@ -170,6 +170,57 @@ def test_no_rows_at_all(form, A):
     np.testing.assert_array_equal(none.sketch(np.ones((2, 0))), np.zeros((2, k)))
 
 
+def plain_norms(vectors):
+    """Lengths by hypotenuses, which neither overflow nor vanish."""
+    return np.array([np.hypot.reduce(np.append(0.0, v)) for v in vectors])
+
+
+def test_norms_and_the_largest_entry(form, A):
+    np.testing.assert_allclose(form.row_norms(), plain_norms(A), rtol=1e-14)
+    np.testing.assert_allclose(form.column_norms(), plain_norms(A.T), rtol=1e-14)
+    np.testing.assert_allclose(form.T.row_norms(), plain_norms(A.T), rtol=1e-14)
+    assert form.largest_entry() == form.T.largest_entry() == np.abs(A).max()
+    none = form.subset(np.array([], dtype=np.intp))
+    assert none.row_norms().shape == (0,)
+    np.testing.assert_array_equal(none.column_norms(), np.zeros(A.shape[1]))
+    assert none.largest_entry() == 0.0
+
+
+@pytest.mark.parametrize("name", [name for name in FORMS if "32" not in name])
+def test_norms_whose_squares_vanish_or_overflow(name, monkeypatch):
+    monkeypatch.setattr(rows_module, "BLOCK_ENTRIES", 12)
+    sizes = np.array([1e-200, 5e-324, 1.0, 1e200])
+    A = np.array([[3.0], [0.0], [-4.0], [12.0], [0.0], [84.0]]) * sizes
+    A[4] = [0.0, 0.0, 3e160, 4e160]
+    form = FORMS[name](A)
+    with np.errstate(over="raise", invalid="raise", divide="raise"):
+        rows, columns = form.row_norms(), form.column_norms()
+    np.testing.assert_allclose(rows, plain_norms(A), rtol=1e-14)
+    np.testing.assert_allclose(columns, plain_norms(A.T), rtol=1e-14)
+    assert columns[1] == 85 * 5e-324
+    assert form.largest_entry() == 84e200
+
+
+def test_entries_that_are_stored_in_parts_are_added_first():
+    parts = sp.csr_array((np.array([3.0, -1.0, 2.0, 1.0]), np.array([1, 1, 0, 1]), np.array([0, 2, 4])), shape=(2, 2))
+    for X in (parts, parts.T.tocsr().T, parts.T):
+        form, A = SparseRows(X), X.toarray()
+        np.testing.assert_allclose(form.row_norms(), plain_norms(A))
+        np.testing.assert_allclose(form.column_norms(), plain_norms(A.T))
+        assert form.largest_entry() == 2.0
+    assert parts.nnz == 4  # the caller's matrix is as it was
+
+
+def test_sparse_norms_and_products_make_nothing_dense_and_a_transpose_copies_nothing(monkeypatch):
+    X = sp.random_array((30, 40), density=0.1, rng=np.random.default_rng(0), format="csr")
+    form, dense = SparseRows(X), X.toarray()
+    monkeypatch.setattr(SparseRows, "_dense", None)
+    monkeypatch.setattr(sp.csc_array, "tocsr", None)
+    np.testing.assert_allclose(form.T.column_norms(), np.linalg.norm(dense, axis=1))
+    np.testing.assert_allclose(form.T @ np.ones(30), dense.sum(axis=0))
+    assert np.shares_memory(form.T._A.data, X.data)
+
+
 def test_transposed_rows_on_demand_are_computed_once_a_call():
     A, calls = np.random.default_rng(0).standard_normal((60, 4)), []
     rows = KernelRows(A.shape, lambda part: calls.append(len(A[part])) or A[part])
@@ -178,6 +229,9 @@ def test_transposed_rows_on_demand_are_computed_once_a_call():
         lambda T: T.gram(np.ones(4)),
         lambda T: list(T.blocks()),
         lambda T: T @ np.ones(60),
+        lambda T: T.row_norms(),
+        lambda T: T.column_norms(),
+        lambda T: T.largest_entry(),
     ):
         calls.clear()
         use(rows.T)

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.config import current_config
-from rarefy.core.linalg.rows import Array, DenseRows, Index, Rows, TransposedRows, edges
+from rarefy.core.linalg import norms
+from rarefy.core.linalg.rows import Array, DenseRows, Index, Rows, TransposedRows, edges, largest_of
 
 Block = Callable[[Any], Any]
 """Gives the rows of a slice or of an array of numbers, dense."""
@@ -70,6 +71,15 @@ class KernelRows:
 
     def scaled(self, factor: float) -> "KernelRows":
         return KernelRows(self.shape, self._block, self._factor * factor)
+
+    def row_norms(self) -> Array:
+        return norms.row_norms(self.blocks(), self.shape[0])
+
+    def column_norms(self) -> Array:
+        return norms.column_norms(self.blocks(), self.shape[1])
+
+    def largest_entry(self) -> float:
+        return largest_of(self.blocks())
 
 
 def kernel_rows(shape: tuple[int, int], block: Block) -> tuple[Rows, str]:

@@ -94,8 +94,8 @@ def with_span(found: Measurement, X: Rows, selection: Selection, whole: Decompos
     Q, R, _ = sl.qr(X.T.take(selection.indices).T, mode="economic", pivoting=True, check_finite=False)
     size = np.abs(R.diagonal())
     Q = Q[:, size > max(X.shape) * EPS * float(size.max(initial=0.0))]
-    projected, largest = X.T @ Q, float(whole.scale)
-    inside = float(np.sum((projected / largest) ** 2)) / whole.trace
+    # One block at a time: X^T Q would be dense, with a row for every column of the data.
+    inside = sum(float(np.sum((block / whole.scale) ** 2)) for _, block in X.T.blocks(Q)) / whole.trace
     best = float(np.sum(whole.sigma[:k] ** 2)) / whole.trace if k <= whole.rank or whole.complete else None
     return replace(found, explained=min(1.0, inside), explainable=None if best is None else min(1.0, best))
 
@@ -103,12 +103,12 @@ def with_span(found: Measurement, X: Rows, selection: Selection, whole: Decompos
 def dominant_mean(X: Rows) -> dict[str, float]:
     """The share of the squared norm that the mean of the rows carries, by name, if it is more than half."""
     n = X.shape[0]
-    mean = X.T @ np.full(n, 1.0 / n)
-    largest = float(np.abs(mean).max(initial=0.0))
+    norms = X.row_norms()
+    largest = float(norms.max(initial=0.0))
     if n < 2 or not 0.0 < largest < np.inf:
         return {}
-    total = sum(float(np.sum((block / largest) ** 2)) for _, block in X.blocks())
-    share = n * float(np.sum((mean / largest) ** 2)) / total
+    mean = X.sketch(np.full((1, n), 1.0 / n))[0]
+    share = n * float(np.sum((mean / largest) ** 2)) / float(np.sum((norms / largest) ** 2))
     return {"mean_share": min(share, 1.0)} if share > _DOMINANT else {}
 
 

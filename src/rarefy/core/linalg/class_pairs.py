@@ -87,3 +87,13 @@ class ClassPairs:
 
     def scaled(self, factor: float) -> "ClassPairs":
         return ClassPairs(self._F.scaled(factor), self._K, self._sample, self._own, self._other)
+
+    def row_norms(self) -> Array:
+        return np.sqrt(2.0) * self._F.row_norms()[self._sample]
+
+    def column_norms(self) -> Array:
+        classes = [np.flatnonzero((self._own == a) | (self._other == a)) for a in range(self._K)]
+        return np.concatenate([self._F.subset(self._sample[rows]).column_norms() for rows in classes])
+
+    def largest_entry(self) -> float:
+        return self._F.subset(np.unique(self._sample)).largest_entry()

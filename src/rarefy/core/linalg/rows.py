@@ -9,12 +9,15 @@ for the kind of storage. Whatever the storage's precision, results are float64: 
 is widened block by block, so that sums over many rows keep their digits and memory stays flat.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+
+from rarefy.core.linalg import norms
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -63,6 +66,15 @@ class Rows(Protocol):
     def scaled(self, factor: float) -> "Rows":
         """The matrix times a number, as a copy."""
 
+    def row_norms(self) -> Array:
+        """Euclidean lengths of the rows, without squares that could vanish or overflow."""
+
+    def column_norms(self) -> Array:
+        """Euclidean lengths of the columns, likewise."""
+
+    def largest_entry(self) -> float:
+        """Largest absolute value; 0 if there is none."""
+
 
 def edges(n: int, width: int) -> Iterator[slice]:
     """Slices of n rows of this width, each of bounded size."""
@@ -103,12 +115,12 @@ class DenseRows:
         if A.dtype == np.float64:
             return A @ v
         product = np.zeros((self.shape[0], *v.shape[1:]))
-        if A.strides[0] >= A.strides[1]:
-            for rows, block in _widened(A):
-                product[rows] = block @ v
-        else:  # a transposed array: its columns lie together, so it is read by columns
+        if self._by_columns:
             for columns, block in _widened(A.T):
                 product += block.T @ v[columns]
+        else:
+            for rows, block in _widened(A):
+                product[rows] = block @ v
         return product
 
     def gram(self, w: Array | None = None, *, rough: bool = False) -> Array:
@@ -152,12 +164,33 @@ class DenseRows:
     def scaled(self, factor: float) -> "DenseRows":
         return DenseRows(self._A.astype(np.float64) * factor)
 
+    def row_norms(self) -> Array:
+        if self._by_columns:
+            return norms.column_norms(self.T.blocks(), self.shape[0])
+        return norms.row_norms(self.blocks(), self.shape[0])
+
+    def column_norms(self) -> Array:
+        if self._by_columns:
+            return norms.row_norms(self.T.blocks(), self.shape[1])
+        return norms.column_norms(self.blocks(), self.shape[1])
+
+    def largest_entry(self) -> float:
+        return largest_of(self.T.blocks() if self._by_columns else self.blocks())
+
+    @property
+    def _by_columns(self) -> bool:
+        """Whether the entries of a column lie together, as in a transposed array: it is then read by columns."""
+        return bool(self._A.strides[0] < self._A.strides[1])
+
 
 class SparseRows:
-    """A CSR or CSC matrix; never made dense beyond one block of rows."""
+    """A CSR or CSC matrix; never made dense beyond one block of rows.
+
+    Products take either format, so a transpose costs nothing; a CSC matrix is converted when rows are asked for, once.
+    """
 
     def __init__(self, A: Any) -> None:
-        self._A = sp.csr_array(A)
+        self._A = sp.csc_array(A) if A.format == "csc" else sp.csr_array(A)
         self.shape = (A.shape[0], A.shape[1])
 
     @property
@@ -167,6 +200,10 @@ class SparseRows:
     @property
     def T(self) -> "SparseRows":
         return SparseRows(self._A.T)
+
+    @cached_property
+    def _by_rows(self) -> Any:
+        return sp.csr_array(self._A)
 
     def __matmul__(self, v: Array) -> Array:
         return self._A @ v
@@ -180,18 +217,44 @@ class SparseRows:
         return np.ascontiguousarray((self._A.T @ G.T).T)
 
     def take(self, index: Index, T: Array | None = None) -> Array:
-        return self._dense(self._A[index], T)
+        return self._dense(self._by_rows[index], T)
 
     def blocks(self, T: Array | None = None) -> Iterator[tuple[slice, Array]]:
         n, k = self.shape
         for rows in edges(n, k if T is None else T.shape[1]):
-            yield rows, self._dense(self._A[rows], T)
+            yield rows, self._dense(self._by_rows[rows], T)
 
     def subset(self, index: Index) -> "SparseRows":
-        return SparseRows(self._A[index])
+        return SparseRows(self._by_rows[index])
+
+    def with_factors(self, factors: Array) -> "SparseRows":
+        """The matrix with each row times a number."""
+        return SparseRows(sp.diags_array(factors) @ self._by_rows)
 
     def scaled(self, factor: float) -> "SparseRows":
         return SparseRows(self._A.astype(np.float64) * factor)
+
+    def row_norms(self) -> Array:
+        return self._norms(0)
+
+    def column_norms(self) -> Array:
+        return self._norms(1)
+
+    def largest_entry(self) -> float:
+        return float(np.abs(self._canonical().data).max(initial=0.0))
+
+    def _norms(self, axis: int) -> Array:
+        A, numbered = self._canonical(), 0 if self._A.format == "csc" else 1  # the axis whose numbers are stored
+        group = A.indices if axis == numbered else np.repeat(np.arange(self.shape[axis]), np.diff(A.indptr))
+        return norms.grouped_norms(A.data, group, self.shape[axis])
+
+    def _canonical(self) -> Any:
+        """The matrix with every entry stored once: squares of an entry's parts do not add up to its square."""
+        if self._A.has_canonical_format:
+            return self._A
+        A = self._A.copy()
+        A.sum_duplicates()
+        return A
 
     @staticmethod
     def _dense(A: Any, T: Array | None) -> Array:
@@ -245,6 +308,15 @@ class TransposedRows:
     def scaled(self, factor: float) -> Rows:
         return self._rows.scaled(factor).T
 
+    def row_norms(self) -> Array:
+        return self._rows.column_norms()
+
+    def column_norms(self) -> Array:
+        return self._rows.row_norms()
+
+    def largest_entry(self) -> float:
+        return self._rows.largest_entry()
+
     def _dense(self) -> DenseRows:
         return DenseRows(self.take(np.arange(self.shape[0])))
 
@@ -260,6 +332,14 @@ def as_rows(X: Any) -> Rows:
     return DenseRows(A if A.dtype in (np.float32, np.float64) else A.astype(np.float64))
 
 
+def gathered(A: Rows, index: Index, factors: Array) -> Rows:
+    """Some rows of A, each times a number, as the columns of a matrix: stored as A is if it is large and sparse."""
+    part = A.subset(index) if len(index) * A.shape[1] > BLOCK_ENTRIES else None
+    if isinstance(part, SparseRows):
+        return part.with_factors(factors).T
+    return DenseRows((A.take(index) * factors[:, None]).T)
+
+
 def streamed_gram(A: Rows, T: Array) -> Array:
     """(A T)^T (A T) without ever holding A T: one pass over blocks of rows."""
     G = np.zeros((T.shape[1], T.shape[1]))
@@ -268,17 +348,22 @@ def streamed_gram(A: Rows, T: Array) -> Array:
     return G
 
 
+def largest_of(blocks: Iterable[tuple[slice, Array]]) -> float:
+    """Largest absolute value in blocks of rows."""
+    return max((float(np.abs(block).max(initial=0.0)) for _, block in blocks), default=0.0)
+
+
 def largest_entry(A: Rows) -> float:
     """Largest absolute value in A."""
-    return max((float(np.abs(block).max(initial=0.0)) for _, block in A.blocks()), default=0.0)
+    return A.largest_entry()
 
 
 def well_scaled(A: Rows) -> tuple[Rows, float]:
     """A, or A divided by a number such that squares neither overflow nor vanish, and that number."""
     scale = 1.0
-    largest = largest_entry(A)
+    largest = A.largest_entry()
     while largest > 0.0 and not 1e-100 < largest < 1e100:
         step = min(max(largest, 1e-300), 1e300)  # the inverse of a subnormal number would overflow
         A, scale = A.scaled(1.0 / step), scale * step
-        largest = largest_entry(A)
+        largest = A.largest_entry()
     return A, scale

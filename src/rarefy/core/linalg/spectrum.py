@@ -143,7 +143,7 @@ class Decomposition:
         floor = cutoff(n, d, sigma[0]) if self.rank < min(n, d) else 0.0
         lengths = self.lengths
         if lengths is None and floor:
-            lengths = column_lengths(A.T if self.wide else A)
+            lengths = A.row_norms() if self.wide else A.column_norms()
         return Spectrum(
             V,
             sigma[:kept] * scale,
@@ -202,15 +202,6 @@ def _chosen_among_equal(sigma: Array, U: Array, kept: int) -> Array | None:
 def cutoff(n: int, d: int, largest: float) -> float:
     """Singular values up to this count as zero."""
     return max(n, d) * EPS * float(largest)
-
-
-def column_lengths(X: Rows) -> Array:
-    """Norms of the columns, without squares that could vanish or overflow."""
-    lengths = np.empty(X.shape[1])
-    for features, block in X.T.blocks():  # one feature a row
-        largest = np.abs(block).max(axis=1, initial=0.0)
-        lengths[features] = largest * np.linalg.norm(block / np.where(largest > 0.0, largest, 1.0)[:, None], axis=1)
-    return lengths
 
 
 def resolve_rank(sigma: Array, rank: float | None) -> int:

@@ -31,7 +31,7 @@ from collections.abc import Callable
 import numpy as np
 
 from rarefy.core.linalg.rows import Array, Rows, well_scaled
-from rarefy.core.linalg.spectrum import RESOLVED, Decomposition, column_lengths, cutoff, decompose
+from rarefy.core.linalg.spectrum import RESOLVED, Decomposition, cutoff, decompose
 from rarefy.core.linalg.threads import threads_for, threads_over
 
 Operator = Callable[[Array], Array]
@@ -69,10 +69,10 @@ def decompose_leading(X: Rows, k: int) -> Decomposition:
 
 def _truncated(X: Rows, k: int) -> Decomposition | None:
     """The leading singular values, k < min(n, d); None if they could not be found to the accuracy that is asked for."""
-    lengths, scale = column_lengths(X), 1.0
+    lengths, scale = X.column_norms(), 1.0
     if not _LENGTH_RANGE[0] < lengths.max(initial=0.0) < _LENGTH_RANGE[1]:
         X, scale = well_scaled(X)
-        lengths = column_lengths(X)
+        lengths = X.column_norms()
     wide = X.shape[1] > X.shape[0]
     A = X.T if wide else X
     m = A.shape[1]

@@ -139,7 +139,7 @@ class _Residual:
 
 def _longest(A: Rows) -> float:
     """Largest norm of a row."""
-    return max((float(np.linalg.norm(block, axis=1).max(initial=0.0)) for _, block in A.blocks()), default=0.0)
+    return float(A.row_norms().max(initial=0.0))
 
 
 def _amplification(V: RightVectors) -> float:

@@ -37,8 +37,8 @@ def pivoted_columns(X: Rows, r: int, *, past_rank: bool = False) -> PivotedColum
     A, _ = well_scaled(X.T)
     d, n = A.shape
     Q = np.zeros((n, min(n, d, r)))
-    whole2 = _residuals2(A, Q[:, :0])
-    rho2, reference = whole2.copy(), float(whole2.max(initial=0.0))
+    rho2 = A.row_norms() ** 2
+    reference = float(rho2.max(initial=0.0))
     floor2 = (max(n, d) * EPS) ** 2 * reference
     chosen: list[int] = []
     while len(chosen) < Q.shape[1]:
