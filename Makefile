@@ -66,6 +66,7 @@ bench: $(BENCH_STAMP)
 	$(BENCH_BIN)/python benchmarks/bench_lp.py
 	$(BENCH_BIN)/python benchmarks/bench_rank.py
 	$(BENCH_BIN)/python benchmarks/bench_features.py
+	$(BENCH_BIN)/python benchmarks/bench_best_subset.py
 
 # Small sizes, once each: what a change did to the times of the working tree.
 asv: $(BENCH_STAMP)
