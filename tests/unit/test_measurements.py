@@ -5,6 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 import rarefy
+from rarefy.core.certificates.measure import dominant_mean
+from rarefy.core.linalg.rows import as_rows
 from rarefy.exceptions import ParameterError
 
 
@@ -81,3 +83,15 @@ def test_the_ridge_risk_refuses_what_does_not_fit_together(changes, message):
     given = {"K": np.eye(3), "z": np.ones(3), "alpha": 1.0}
     with pytest.raises(ParameterError, match=message):
         rarefy.ridge_risk(**(given | changes))
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-200, 1e200])
+def test_the_share_of_the_mean_is_the_same_for_every_storage_and_size(size):
+    X = np.random.default_rng(0).random((20, 30)) * (np.random.default_rng(1).random((20, 30)) < 0.8)
+    share = 20 * np.sum(X.mean(axis=0) ** 2) / np.sum(X**2)
+    assert share > 0.5
+    with np.errstate(over="raise", invalid="raise", divide="raise"):
+        for form in (X * size, sp.csr_array(X * size), sp.csc_array(X * size)):
+            assert dominant_mean(as_rows(form)) == {"mean_share": pytest.approx(share)}
+    assert dominant_mean(as_rows(X - X.mean(axis=0))) == {}
+    assert dominant_mean(as_rows(np.zeros((3, 2)))) == dominant_mean(as_rows(np.ones((1, 2)))) == {}
