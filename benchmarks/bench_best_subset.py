@@ -19,6 +19,7 @@ from best_subset.exact import exact_table
 from best_subset.objective import objective_table, splicing_table
 from best_subset.prediction import error_table, recovery_table, stability_table
 from best_subset.scale import picture, scale_table
+from best_subset.verdicts import losses
 from threadpoolctl import threadpool_limits
 
 PARTS = {
@@ -31,7 +32,6 @@ PARTS = {
     "scale": scale_table,
 }
 PACKAGES = ("rarefy", "numpy", "scipy", "scikit-learn", "abess", "l0bnb", "skscope")
-
 NEEDED = {"splicing": ("abess", "skscope"), "exact": ("l0bnb",), "recovery": ("abess",)}
 
 
@@ -72,6 +72,9 @@ def main():
                 path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
             if name == "scale":
                 picture(results[name]["rows"], path.with_name(f"{path.stem}_scale.png"))
+    print("\nWhere others are better")
+    print("\n".join(losses(results)))
+    print(f"\n{path.name} is in {arguments.out}")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,10 @@ ten columns are the answer if the set that we chose is right (six tenths of what
 times that set's largest coefficient as the bound of coefficients, which is how its path sets it.
 """
 
+import time
+from types import SimpleNamespace
+from unittest import mock
+
 import numpy as np
 from report import table
 
@@ -18,7 +22,7 @@ if not hasattr(np, "Inf"):
     setattr(np, "Inf", np.inf)  # noqa: B010  l0bnb 1.0 was written for numpy 1
 
 LIMIT = 60.0
-"""Seconds of l0bnb for one problem."""
+"""Seconds of processor time of l0bnb for one problem."""
 COUNT = 10
 
 
@@ -47,7 +51,8 @@ def exact_row(n, p, rho, snr, l2, gap_tol=1e-2, limit=LIMIT):
     first = ours(X, y, COUNT, C, "squared", task="regression", gap_tol=gap_tol)
     l0 = count_penalty(X, y, columns_of(first[0]), C)
     largest = 1.2 * np.abs(first[0].coef_).max()
-    found, seconds = timed(BNBTree(X, y).solve, l0, l2, largest, gap_tol=gap_tol, time_limit=limit)
+    with mock.patch("l0bnb.tree.time", SimpleNamespace(time=time.process_time)):  # a limit that others cannot use up
+        found, seconds = timed(BNBTree(X, y).solve, l0, l2, largest, gap_tol=gap_tol, time_limit=limit)
     theirs = np.flatnonzero(found.beta)
     k, value = len(theirs), objective(X, y, theirs, C, "squared")
     selector, took = first if k == COUNT else ours(X, y, k, C, "squared", task="regression", gap_tol=gap_tol)
