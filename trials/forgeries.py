@@ -1,6 +1,7 @@
 """The forgery matrix: honest certificates, every stored field changed in every way, and who accepts what.
 
-For each forged certificate `Certificate.from_dict(...).verify` and `check_certificate.py` are asked. Counted are honest
+For each forged certificate `from_dict(...).verify` and `check_certificate.py` are asked (with `check_subset.py` for the
+best choices of columns). Counted are honest
 certificates that are not verified, forgeries that are accepted although a claim became better, disagreements of the two
 judges, and errors that are not a `ParameterError`.
 """
@@ -17,36 +18,37 @@ from typing import Any
 import numpy as np
 
 import rarefy
-from rarefy.certificates import Certificate
+from rarefy.certificates import Certificate, SubsetCertificate
 from rarefy.exceptions import ParameterError
-from rarefy.selection import BSSSelector, LeverageScoreSelector, SupportVectorSelector
+from rarefy.selection import BestSubsetSelector, BSSSelector, LeverageScoreSelector, SupportVectorSelector
 
 ROOT = Path(__file__).resolve().parents[1]
 LOSSES = ("hinge", "squared_hinge", "logistic", "squared")
 DERIVED = (
     *("kind", "verdict", "sentence", "share", "distortion", "distortion_bound", "margin_ratio", "margin_floor"),
     *("radius_ratio", "radius_margin_ratio", "soft_margin_ratio", "risk_ratio", "objective_ratio", "all_rows_ratio"),
-    *("explained_ratio", "statement"),
+    *("explained_ratio", "statement", "optimality"),
 )
 LARGER_IS_BETTER = (
     *("margin_floor", "margin_ratio", "soft_margin_ratio", "objective_ratio", "all_rows_ratio", "explained_ratio"),
 )
 SMALLER_IS_BETTER = ("radius_ratio", "radius_margin_ratio", "risk_ratio", "distortion", "distortion_bound")
+SUBSET_LARGER, SUBSET_SMALLER = ("optimality", "objective_ratio", "lower_bound", "all_columns_bound"), ("objective",)
 ORDERS = {
     "kind": ("none", "estimate", "probabilistic", "deterministic"),
     "verdict": ("none", "weak", "useful", "strong"),
 }
 
 
-def load_checker():
-    """The one-file checker as a module."""
-    spec = importlib.util.spec_from_file_location("check_certificate", ROOT / "check_certificate.py")
+def load_checker(name="check_certificate"):
+    """The checker as a module."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-CHECKER = load_checker()
+CHECKER, SUBSET_CHECKER = load_checker(), load_checker("check_subset")
 
 
 @dataclass
@@ -54,9 +56,10 @@ class Honest:
     """A certificate with its data."""
 
     name: str
-    certificate: Certificate
+    certificate: Certificate | SubsetCertificate
     X: Any
     y: Any = None
+    weight: Any = None
 
 
 @dataclass
@@ -147,6 +150,30 @@ def _degenerate(rng, kappa, scale):
     yield Honest("one row", rarefy.certify(short[:1], [0, 1], weights[:2]), short[:1])
 
 
+def honest_subsets(rng, kappa, scale):
+    """Certificates of best choices: columns of different units, costs of different sizes, and all that may be set."""
+    n, d = 10, 7
+    X, y = rng.standard_normal((n, d)) * kappa ** rng.uniform(-0.5, 0.5, d), np.arange(n) % 2
+    X[:, :2] += np.std(X[:, :2], axis=0) * (y[:, None] - 0.5)
+    weight, groups = rng.integers(0, 3, n) * 0.75, [0, 0, 1, 2, 2, 3, 4]
+    cases = {
+        **{loss: {"loss": loss, "gap_tol": 1e-2} for loss in LOSSES},
+        "large C": {"C": 100.0 * scale},
+        "small C": {"C": 1e-3 * scale},
+        "as they are": {"standardize": False, "C": scale / np.linalg.norm(X, 2) ** 2},
+        "groups": {"groups": groups},
+        "all columns": {"n_features_to_select": d},
+        "numbers": {"task": "regression"},
+    }
+    for name, settings in cases.items():
+        for w in (None, weight):
+            selector = BestSubsetSelector(**{"n_features_to_select": 2, "C": scale, **settings})
+            label = f"subset, {name}{'' if w is None else ', weighted'}"
+            yield Honest(label, selector.fit(X, y, sample_weight=w).certificate_, X, y, w)
+    three = np.array(["a", "b", "c"])[np.arange(n) % 3]
+    yield Honest("subset, three classes", BestSubsetSelector(3, C=scale).fit(X, three).certificate_, X, three)
+
+
 def forged_values(value, rng):
     """Ways to change one value."""
     garbage = [None, "garbage", float("nan"), [], {}, [1, "a"], True]
@@ -167,8 +194,8 @@ def forgeries(values, rng, entries=2):
     for name in sorted(set(values) - set(DERIVED)):
         for forged in _forged_inside(values[name], rng, entries):
             yield name, {**values, name: forged}
-    for name in ("indices", "rows"):
-        if values[name]:
+    for name in ("indices", "rows", "settled"):
+        if values.get(name):
             yield name, {**values, name: [values[name][0]] * len(values[name])}
 
 
@@ -191,14 +218,31 @@ def _forged_inside(value, rng, entries):
 
 def improved(before, after):
     """The claims that are better than they were, by more than rounding."""
+    if isinstance(before, SubsetCertificate):
+        return _improved_subset(before, after)
     names = (*LARGER_IS_BETTER, *SMALLER_IS_BETTER, *ORDERS, "fixed_signal")
     return [name for name in names if _better(name, before, after)]
+
+
+def _improved_subset(before, after):
+    found = [name for name in ("kind", "verdict") if _better(name, before, after)]
+    for name in (*SUBSET_LARGER, *SUBSET_SMALLER):
+        a, b = (getattr(one, name) for one in (before, after))
+        sign = 1.0 if name in SUBSET_LARGER else -1.0
+        if b is not None and (a is None or sign * (b - a) > 1e-7 * abs(a)):
+            found.append(name)
+    was_open = before.column_status == "open"
+    return found + ["settled"] * bool(np.any(was_open & (after.column_status != "open")))
 
 
 def _better(name, before, after):
     if name == "distortion_bound" and before.failure_probability != after.failure_probability:
         return False  # with any probability the bound that belongs to it holds
-    if name == "verdict" and (before.objective is None) != (after.objective is None):
+    if (
+        name == "verdict"
+        and isinstance(before, Certificate)
+        and (before.objective is None) != (after.objective is None)
+    ):
         return False  # without what is certified for all rows, the verdict is about some
     if name == "fixed_signal":
         a, b = before.fixed_signal_risk_ratio(), after.fixed_signal_risk_ratio()
@@ -214,22 +258,28 @@ def _better(name, before, after):
     return b > a + room if name in LARGER_IS_BETTER else b < a - room
 
 
-def verdict_of_verify(values, X, y):
+def verdict_of_verify(values, honest):
     """(accepted, certificate, what was raised)."""
     try:
-        certificate = Certificate.from_dict(values)
-        return bool(certificate.verify(X, y)), certificate, None
+        certificate = type(honest.certificate).from_dict(values)
+        return bool(_verified(certificate, honest)), certificate, None
     except ParameterError:
         return False, None, None
     except Exception as error:
         return False, None, error
 
 
-def verdict_of_checker(values, X, y):
-    """Whether the one-file checker accepts; what goes through JSON and files is the same."""
+def _verified(certificate, honest):
+    weights = {} if isinstance(certificate, Certificate) else {"sample_weight": honest.weight}
+    return certificate.verify(honest.X, honest.y, **weights)
+
+
+def verdict_of_checker(values, honest):
+    """Whether the checker without the library accepts; what goes through JSON and files is the same."""
+    checker = CHECKER if isinstance(honest.certificate, Certificate) else SUBSET_CHECKER
     try:
-        text = json.dumps(values)
-        return all(right for _, right in CHECKER.check(json.loads(text), X, None if y is None else np.asarray(y)))
+        y = None if honest.y is None else np.asarray(honest.y)
+        return all(right for _, right in checker.check(json.loads(json.dumps(values)), honest.X, y, honest.weight))
     except Exception:
         return False
 
@@ -237,22 +287,22 @@ def verdict_of_checker(values, X, y):
 def try_all(honest, rng, tally, entries=2, share=1.0):
     """All forgeries of one certificate, or a random share of them."""
     values = json.loads(json.dumps(honest.certificate.to_dict()))
-    accepted, _, error = verdict_of_verify(values, honest.X, honest.y)
+    accepted, _, error = verdict_of_verify(values, honest)
     if not accepted:
-        reason = repr(error) if error else honest.certificate.verify(honest.X, honest.y).reason
+        reason = repr(error) if error else _verified(honest.certificate, honest).reason
         tally.add("honest, not verified", (honest.name, reason))
-    if verdict_of_checker(values, honest.X, honest.y) != accepted:
+    if verdict_of_checker(values, honest) != accepted:
         tally.add("disagreements", (honest.name, "honest", accepted))
     tally.add("honest")
     for where, forged in forgeries(values, rng, entries):
         if share < 1.0 and rng.uniform() > share:
             continue
         tally.add("forgeries")
-        accepted, certificate, error = verdict_of_verify(forged, honest.X, honest.y)
+        accepted, certificate, error = verdict_of_verify(forged, honest)
         label = (honest.name, where, str(forged[where])[:80])
         if error is not None:
             tally.add("raw errors", (*label, repr(error)[:200]))
-        if where not in UNREAD and verdict_of_checker(forged, honest.X, honest.y) != accepted:
+        if where not in UNREAD and verdict_of_checker(forged, honest) != accepted:
             tally.add("disagreements", (*label, accepted))
         if accepted:
             tally.add("accepted")
@@ -261,7 +311,7 @@ def try_all(honest, rng, tally, entries=2, share=1.0):
                 tally.add("accepted and improved", (*label, better))
 
 
-UNREAD = ("measured", "names", "fingerprint")
+UNREAD = ("measured", "names", "feature_names", "fingerprint")
 """What the checker does not look at, because no claim becomes better by it."""
 
 
@@ -273,6 +323,6 @@ def forgery_matrix(seed, kappas, scales, entries=2):
         for i, kappa in enumerate(kappas):
             for j, scale in enumerate(scales):
                 rng = np.random.default_rng([seed, i, j])
-                for honest in honest_certificates(rng, kappa, scale):
+                for honest in (*honest_certificates(rng, kappa, scale), *honest_subsets(rng, kappa, scale)):
                     try_all(honest, rng, tally, entries)
     return tally

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from trials.forgeries import CHECKER, Tally, forgeries, honest_certificates, improved, try_all
+from trials.forgeries import CHECKER, Tally, forgeries, honest_certificates, honest_subsets, improved, try_all
 
 import rarefy
 import rarefy.core.certificates.measure as measure_module
@@ -45,6 +45,17 @@ def test_a_sample_of_the_matrix(kappa, scale):
     for honest in honest_certificates(rng, kappa, scale):
         try_all(honest, rng, tally, entries=1, share=0.015)
     assert tally.counts["honest"] > 30
+    assert tally.counts["forgeries"] > 200
+    for what in ("honest, not verified", "accepted and improved", "disagreements", "raw errors"):
+        assert tally.counts[what] == 0, tally.examples[what]
+
+
+@pytest.mark.parametrize(("kappa", "scale"), [(10.0, 1.0), (1e6, 1e-3)])
+def test_a_sample_of_the_matrix_of_best_choices(kappa, scale):
+    tally, rng = Tally(), np.random.default_rng([11, int(np.log10(kappa))])
+    for honest in honest_subsets(rng, kappa, scale):
+        try_all(honest, rng, tally, entries=1, share=0.05)
+    assert tally.counts["honest"] == 21
     assert tally.counts["forgeries"] > 200
     for what in ("honest, not verified", "accepted and improved", "disagreements", "raw errors"):
         assert tally.counts[what] == 0, tally.examples[what]
@@ -269,7 +280,12 @@ def test_small_singular_vectors_are_verified_to_their_last_digit():
         assert low >= 0.0
 
 
-def test_true_counts_as_one_for_both_judges():
+def test_true_is_no_number_for_both_judges():
     X = noise(1, 6)
     honest = rarefy.certify(X, [0])
-    assert accepted(forged(honest, rank=True, numerical_rank=True, n_requested=True), X)
+    values = json.loads(json.dumps(honest.to_dict()))
+    assert accepted(honest, X)
+    for change in ({"rank": True}, {"weights": [True]}, {"indices": [False]}, {"energy_kept": True}):
+        with pytest.raises(ParameterError, match="is needed, not"):
+            Certificate.from_dict(values | change)
+        assert not all(right for _, right in CHECKER.check(values | change, X, None))

@@ -180,7 +180,7 @@ def test_words_json_and_forgeries():
         forged = rarefy.SubsetCertificate.from_dict(c.to_dict() | {name: value})
         assert not forged.verify(X, y), name
     for name in ("dual", "indices", "objective"):
-        with pytest.raises(ParameterError, match="no certificate"):
+        with pytest.raises(ParameterError, match="no subset certificate"):
             rarefy.SubsetCertificate.from_dict(c.to_dict() | {name: "much"})
     with pytest.raises(ParameterError, match="are missing"):
         rarefy.SubsetCertificate.from_dict({})

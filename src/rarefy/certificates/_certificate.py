@@ -13,9 +13,10 @@ from sklearn.utils import check_array
 from rarefy._pictures import new_axes
 from rarefy.certificates._claims import Claims
 from rarefy.certificates._columns import all_names, kept_names, positions_by_name
-from rarefy.certificates._fields import METHODS_WITH_CHANCE, checked_fields, impossible
+from rarefy.certificates._fields import METHODS_WITH_CHANCE, convert, impossible
 from rarefy.certificates._fingerprint import fingerprint
 from rarefy.certificates._html import certificate_html
+from rarefy.certificates._json_values import checked_fields, plain
 from rarefy.certificates._labels import label_faults
 from rarefy.certificates._objective import Objective
 from rarefy.certificates._statement import sentences
@@ -292,8 +293,8 @@ class Certificate(Claims):
         values : dict
             By name.
         """
-        stored = {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
-        return stored | {name: _plain(getattr(self, name)) for name in _DERIVED}
+        stored = {f.name: plain(getattr(self, f.name)) for f in fields(self)}
+        return stored | {name: plain(getattr(self, name)) for name in _DERIVED}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Certificate":
@@ -309,7 +310,7 @@ class Certificate(Claims):
         certificate : Certificate
             The certificate.
         """
-        return cls(**checked_fields(values, [f.name for f in fields(cls)]))
+        return cls(**checked_fields(values, [f.name for f in fields(cls)], convert, "certificate"))
 
     def __repr__(self) -> str:
         floor = "none" if self.margin_floor is None else f"{self.margin_floor:.4g}"
@@ -375,17 +376,3 @@ def make_certificate(
         weighting=weighting,
         fingerprint=fingerprint,
     )
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, Sketch | Objective | Regularised):
-        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
-    if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items()}
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not np.isfinite(value):
-        return None  # JSON has no such numbers
-    return list(value) if isinstance(value, tuple) else value

@@ -1,18 +1,16 @@
 """The fields of a certificate as they come from a file: checked, because anybody can write one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from numbers import Integral, Real
-from operator import index
 from typing import Any
 
 import numpy as np
 
+from rarefy.certificates._json_values import flag, integer, integers, number, numbers, optional, pair, text, texts
 from rarefy.certificates._objective import Objective
 from rarefy.core.certificates.kernel_values import Regularised
-from rarefy.core.linalg.rows import Array
 from rarefy.core.linalg.sketch import Sketch
 from rarefy.core.losses.margins import LOSSES
-from rarefy.exceptions import ParameterError
 
 METHODS_WITH_CHANCE = ("replacement", "poisson")
 """Ways of choosing whose bound holds with a probability."""
@@ -23,110 +21,53 @@ _HUGE = 1e100
 """Squares of larger weights overflow, those of smaller ones than its inverse vanish."""
 
 
-def checked_fields(values: Any, names: Sequence[str]) -> dict[str, Any]:
-    """The fields of a certificate from plain values; whether they are true, or even possible, is for `verify`.
-
-    Raises
-    ------
-    ParameterError
-        If anything is missing or of the wrong kind.
-    """
-    if not isinstance(values, Mapping):
-        raise ParameterError(f"A certificate is made from a dict of its fields; got {type(values).__name__}.")
-    missing = [name for name in names if name not in values]
-    if missing:
-        raise ParameterError(f"These values are no certificate: {', '.join(missing)} are missing.")
-    v = {name: values[name] for name in names}
-    try:
-        _convert(v)
-    except (TypeError, ValueError, OverflowError, AttributeError, KeyError) as error:
-        raise ParameterError(f"These values are no certificate: {error}.") from error
-    return v
-
-
 def impossible(fields: Mapping[str, Any]) -> list[str]:
     """What no honest certificate could say, whatever the data are."""
     return [what for what, right in _conditions(fields).items() if not right]
 
 
-def _convert(v: dict[str, Any]) -> None:
-    """Lists to arrays and tuples, where they should be."""
-    for name in ("indices", "rows"):
-        if v[name] is not None or name == "indices":
-            numbers = np.asarray(v[name])
-            if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
-                raise ValueError(f"{name} must be row or column numbers")
-            v[name] = numbers.astype(np.intp)
-    v["weights"] = _numbers(v["weights"])
-    v["choice"] = None if v["choice"] is None else _numbers(v["choice"])
-    v["names"] = None if v["names"] is None else tuple(_text(name) for name in _listed(v["names"]))
+def convert(v: dict[str, Any]) -> None:
+    """What was read, as a certificate holds it."""
+    v["indices"], v["rows"] = integers(v["indices"]), optional(integers, v["rows"])
+    v["weights"], v["choice"] = numbers(v["weights"], 1), optional(numbers, v["choice"], 2)
+    v["names"] = optional(texts, v["names"])
     for name in ("eigenvalues", "singular_values"):
-        first, last = _listed(v[name])
-        v[name] = _number(first), _number(last)
+        v[name] = pair(v[name])
     if v["sketch"] is not None:
-        v["sketch"] = Sketch(index(v["sketch"]["size"]), index(v["sketch"]["seed"]))
+        v["sketch"] = Sketch(**{name: integer(value) for name, value in v["sketch"].items()})
     for name in ("rank", "numerical_rank", "n_requested", "n_features", "unseen"):
-        if not isinstance(v[name], Integral):
-            raise ValueError(f"{name} must be an integer")
+        v[name] = integer(v[name])
     for name in ("next_singular_value", "energy_kept", "resolution"):
-        v[name] = _number(v[name])
-    for name in ("residual_ratio", "failure_probability"):
-        v[name] = None if v[name] is None else _number(v[name])
-    v["measured"] = {str(name): _number(value) for name, value in v["measured"].items()}
-    _convert_additions(v)
-
-
-def _convert_additions(v: dict[str, Any]) -> None:
-    """What not every certificate has."""
-    for name in _SHARES:
-        v[name] = None if v[name] is None else _number(v[name])
-    for name in ("proved", "complete"):
-        if not isinstance(v[name], bool | np.bool_):
-            raise ValueError(f"{name} must be true or false")
-        v[name] = bool(v[name])
-    v["method"], v["weighting"] = _text(v["method"]), _text(v["weighting"])
-    v["fingerprint"] = None if v["fingerprint"] is None else _text(v["fingerprint"])
+        v[name] = number(v[name])
+    for name in ("residual_ratio", "failure_probability", *_SHARES):
+        v[name] = optional(number, v[name])
+    v["measured"] = {text(name): number(value) for name, value in v["measured"].items()}
+    v["proved"], v["complete"] = flag(v["proved"]), flag(v["complete"])
+    v["method"], v["weighting"] = text(v["method"]), text(v["weighting"])
+    v["fingerprint"] = optional(text, v["fingerprint"])
     for name in ("objective", "all_rows"):
         v[name] = None if v[name] is None else _objective(**v[name])
-    if v["regularised"] is not None:
-        v["regularised"] = Regularised(**{name: _number(value) for name, value in v["regularised"].items()})
+    v["regularised"] = optional(regularised, v["regularised"])
+
+
+def regularised(values: Any) -> Regularised:
+    """What holds for one penalty."""
+    return Regularised(**{name: number(value) for name, value in values.items()})
 
 
 def _objective(
     loss: Any, C: Any, lower: Any, upper: Any, dual: Any, coef: Any, intercept: Any, empty: Any
 ) -> Objective:
-    points = [_numbers(point) for point in (dual, coef, intercept)]
-    if [point.ndim for point in points] != [2, 2, 1]:
-        raise ValueError("dual and coef of an objective are matrices, intercept is a vector")
-    values = {"lower": _number(lower), "upper": _number(upper), "empty": _number(empty)}
-    return Objective(_text(loss), _number(C), dual=points[0], coef=points[1], intercept=points[2], **values)  # type: ignore[arg-type]
-
-
-def _number(value: Any) -> float:
-    """A number; what JSON has none for is written as null."""
-    if value is not None and not isinstance(value, Real):  # a text that looks like a number is none
-        raise ValueError(f"a number is needed, not {value!r}")
-    return np.inf if value is None else float(value)
-
-
-def _numbers(values: Any) -> Array:
-    """Numbers in lists of any depth."""
-    found = np.asarray(values)
-    if found.size and found.dtype.kind not in "biuf":
-        raise ValueError(f"numbers are needed, not {str(values)[:60]!r}")
-    return found.astype(np.float64)
-
-
-def _listed(values: Any) -> Sequence[Any]:
-    if not isinstance(values, list | tuple):
-        raise ValueError(f"a list is needed, not {values!r}")
-    return values
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError(f"a text is needed, not {value!r}")
-    return str(value)
+    return Objective(
+        text(loss),  # type: ignore[arg-type]
+        number(C),
+        number(lower, -np.inf),
+        number(upper),
+        numbers(dual, 2),
+        numbers(coef, 2),
+        numbers(intercept, 1),
+        number(empty),
+    )
 
 
 def _conditions(v: Mapping[str, Any]) -> dict[str, bool]:

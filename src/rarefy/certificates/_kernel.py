@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from rarefy.certificates._certificate import _plain
 from rarefy.certificates._claims import Kind
 from rarefy.certificates._fingerprint import fingerprint
 from rarefy.certificates._html import certificate_html
+from rarefy.certificates._json_values import checked_fields, plain
 from rarefy.certificates._kernel_check import (
     Found,
     checked_kernels,
@@ -24,7 +24,7 @@ from rarefy.certificates._kernel_check import (
     penalty_faults,
     resolution_of,
 )
-from rarefy.certificates._kernel_fields import checked_kernel_fields, impossible
+from rarefy.certificates._kernel_fields import convert, impossible
 from rarefy.certificates._kernel_objective import KernelObjective
 from rarefy.certificates._kernel_statement import kernel_headline, kernel_sentences, kernel_shares
 from rarefy.certificates._objective import targets
@@ -254,15 +254,7 @@ class KernelCertificate:
         values : dict
             By name.
         """
-        stored = {f.name: getattr(self, f.name) for f in fields(self)}
-        if self.objective is not None:
-            stored["objective"] = vars(self.objective)
-        found = stored | {name: getattr(self, name) for name in _DERIVED}
-        # Pairs may have an infinite end, which JSON has no number for.
-        return {
-            name: [_plain(end) for end in value] if isinstance(value, tuple) else _plain(value)
-            for name, value in found.items()
-        }
+        return {name: plain(getattr(self, name)) for name in (*(f.name for f in fields(self)), *_DERIVED)}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "KernelCertificate":
@@ -278,7 +270,7 @@ class KernelCertificate:
         certificate : KernelCertificate
             The certificate.
         """
-        return cls(**checked_kernel_fields(values, [f.name for f in fields(cls)]))
+        return cls(**checked_fields(values, [f.name for f in fields(cls)], convert, "kernel certificate"))
 
     def __repr__(self) -> str:
         share = "none" if self.share is None else f"{self.share:.4g}"

@@ -1,6 +1,5 @@
 """How close chosen columns are to the best possible ones, as a value that can be checked again."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
@@ -8,14 +7,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
-from rarefy.certificates._objective import stated, targets
+from rarefy.certificates._columns import kept_names
+from rarefy.certificates._json_values import checked_fields, plain
+from rarefy.certificates._objective import stated
+from rarefy.certificates._subset_check import checked_rows, coded_targets, fingerprints, in_order, subset_faults
+from rarefy.certificates._subset_fields import convert, impossible
 from rarefy.certificates._verdict import Verdict, percent, verdict_of
 from rarefy.core.best_subset.problem import SubsetProblem, Trained
-from rarefy.core.certificates.subset import SubsetBound, subset_bound
+from rarefy.core.certificates.subset import nothing_proved, subset_bound
 from rarefy.core.certificates.verify import Verification
 from rarefy.core.certificates.witness import objective_above
 from rarefy.core.linalg.rows import Array, Index, Rows, as_rows
-from rarefy.core.losses.margins import LOSSES, LossName
+from rarefy.core.losses.margins import LossName
 from rarefy.exceptions import ParameterError
 
 _STATUS = ("in every best set", "in none", "open")
@@ -63,8 +66,12 @@ class SubsetCertificate:
         With all columns no model is below this, and what proves it.
     settled : ndarray of shape (n_groups,), int
         1 for groups in every best set, -1 for those in none, 0 for the others.
-    names : tuple of str or None
-        Names of the chosen columns.
+    names, feature_names : tuple of str or None
+        Names of the chosen columns, in the order of `indices`, and of all columns.
+    weighted : bool
+        Whether the samples that count have different weights, so that `verify` needs them.
+    fingerprint : str or None
+        Hashes of the samples that count, of what is fitted to them, and of their costs.
 
     See Also
     --------
@@ -95,8 +102,11 @@ class SubsetCertificate:
     intercept: Array
     all_columns_bound: float | None
     all_columns_dual: Array | None
-    settled: NDArray[np.int8]
+    settled: Index
     names: tuple[str, ...] | None = None
+    feature_names: tuple[str, ...] | None = None
+    weighted: bool = False
+    fingerprint: str | None = None
 
     @property
     def optimality(self) -> float | None:
@@ -168,7 +178,8 @@ class SubsetCertificate:
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The data that the choice was made on.
+            The data that the choice was made on. Of a data frame, columns are found by their names, if the certificate
+            has all of them.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             The labels or responses.
         sample_weight : array-like of shape (n_samples,) or None, default=None
@@ -179,69 +190,28 @@ class SubsetCertificate:
         verification : Verification
             True in a condition if everything that is stated is proved; with the `reason` if not.
         """
-        faults = self._impossible()
+        faults = impossible({f.name: getattr(self, f.name) for f in fields(self)})
         if faults:
             return Verification.refused("; ".join(faults))
+        columns = getattr(X, "columns", None)
         X = check_array(X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
         if X.shape[1] != self.n_features:
             raise ParameterError(f"This certificate is about {self.n_features} columns; X has {X.shape[1]}.")
-        rows, costs, Y = weighted_rows(
-            as_rows(X), self.C, targets(y, "hinge" if self.classified else "squared"), sample_weight
-        )
-        faults = self._faults(rows, costs, Y)
+        if y is None:
+            return Verification.refused("it claims something about labels, and no y was passed")
+        if self.weighted and sample_weight is None:
+            return Verification.refused("it is about weighted samples, and no sample_weight was passed")
+        y = checked_rows(y, X.shape[0])
+        try:
+            Y = coded_targets(y, self.classified)
+        except (ValueError, TypeError) as error:  # numbers where classes are needed, one class, values that are missing
+            return Verification.refused(f"y does not suit the loss: {error}")
+        rows, costs, Y = weighted_rows(as_rows(in_order(self, X, columns)), self.C, Y, sample_weight)
+        scale = column_scales(rows, costs) if self.standardized else np.ones(self.n_features)
+        faults = subset_faults(self, rows, costs, Y, scale)
+        same = None if self.fingerprint is None else fingerprints(rows, Y, costs) == self.fingerprint
         nothing = np.nan, np.nan
-        return Verification(not faults, np.nan, nothing, 0, 0, 0.0, 0.0, "; ".join(faults))
-
-    def _impossible(self) -> list[str]:
-        count = self.n_features if self.groups is None else int(self.groups.max(initial=-1)) + 1
-        right = {
-            "chosen columns are distinct column numbers": len(np.unique(self.indices)) == len(self.indices) > 0
-            and 0 <= self.indices.min() <= self.indices.max() < self.n_features,
-            "loss and C are those of a model": self.loss in LOSSES and 0.0 < self.C < np.inf,
-            "groups number all columns": self.groups is None
-            or (self.groups.shape == (self.n_features,) and self.groups.min() >= 0),
-            "every group is settled or open": self.settled.shape == (count,)
-            and bool(np.isin(self.settled, (-1, 0, 1)).all()),
-            "as many groups are chosen as are said to be": len(self._chosen_groups()) == self.n_chosen,
-        }
-        return [what for what, holds in right.items() if not holds]
-
-    def _chosen_groups(self) -> Index:
-        if self.groups is None or self.groups.shape != (self.n_features,):
-            return np.unique(self.indices)
-        chosen = np.unique(self.groups[self.indices])
-        whole = np.flatnonzero(np.isin(self.groups, chosen))
-        return chosen if np.array_equal(whole, np.sort(self.indices)) else np.zeros(0, dtype=np.intp)
-
-    def _faults(self, X: Rows, costs: Array, Y: Array) -> list[str]:
-        m, k = Y.shape[1], len(self.indices)
-        if self.dual.shape != Y.shape or self.coef.shape != (k, m) or self.intercept.shape != (m,):
-            return ["the points have the wrong shapes"]
-        scale = column_scales(X, costs) if self.standardized else np.ones(self.n_features)
-        groups = np.arange(self.n_features) if self.groups is None else self.groups
-        kept = (X.T.take(self.indices) * scale[self.indices, None]).T
-        upper = objective_above(kept, Y, costs, self.loss, self.coef, self.intercept)
-        found = subset_bound(X, Y, costs, self.loss, self.dual, scale, groups)
-        if found is None:
-            return ["the dual point is not allowed, and proves nothing"]
-        faults = []
-        if not self.objective >= upper:
-            faults.append(f"the chosen columns have the objective {upper:.9g}, not {self.objective:.9g}")
-        if not self.lower_bound <= found.over(self.n_chosen):
-            faults.append(f"the dual point proves {found.over(self.n_chosen):.9g}, not {self.lower_bound:.9g}")
-        always, never = found.settled(self.n_chosen, self.objective)
-        if np.any(self.settled[~always] == 1) or np.any(self.settled[~never] == -1):
-            faults.append("columns are said to be settled that are not")
-        return faults + self._all_columns_faults(X, costs, Y, scale, groups)
-
-    def _all_columns_faults(self, X: Rows, costs: Array, Y: Array, scale: Array, groups: Index) -> list[str]:
-        if self.all_columns_bound is None:
-            return []
-        if self.all_columns_dual is None or self.all_columns_dual.shape != Y.shape:
-            return ["the bound with all columns has no dual point"]
-        whole = subset_bound(X, Y, costs, self.loss, self.all_columns_dual, scale, groups)
-        proved = -np.inf if whole is None else whole.over(len(whole.high))
-        return [] if self.all_columns_bound <= proved else [f"with all columns {proved:.9g} is proved, not more"]
+        return Verification(not faults, np.nan, nothing, 0, 0, 0.0, 0.0, "; ".join(faults), same)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all fields and what follows from them as plain values, ready for JSON.
@@ -251,10 +221,8 @@ class SubsetCertificate:
         values : dict
             By name.
         """
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
-        values = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in values.items()}
         derived = ("kind", "verdict", "sentence", "share", "optimality", "objective_ratio", "statement")
-        return values | {name: getattr(self, name) for name in derived}
+        return {name: plain(getattr(self, name)) for name in (*(f.name for f in fields(self)), *derived)}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "SubsetCertificate":
@@ -270,15 +238,7 @@ class SubsetCertificate:
         certificate : SubsetCertificate
             The certificate.
         """
-        if not isinstance(values, Mapping):
-            raise ParameterError(f"A certificate is made from a dict of its fields; got {type(values).__name__}.")
-        missing = [f.name for f in fields(cls) if f.name not in values]
-        if missing:
-            raise ParameterError(f"These values are no certificate: {', '.join(missing)} are missing.")
-        try:
-            return cls(**_converted({f.name: values[f.name] for f in fields(cls)}))
-        except (TypeError, ValueError, OverflowError) as error:
-            raise ParameterError(f"These values are no certificate: {error}.") from error
+        return cls(**checked_fields(values, [f.name for f in fields(cls)], convert, "subset certificate"))
 
     def __repr__(self) -> str:
         share = "none" if self.optimality is None else f"{self.optimality:.4g}"
@@ -291,37 +251,16 @@ class SubsetCertificate:
         return self.statement
 
 
-def _converted(v: dict[str, Any]) -> dict[str, Any]:
-    for name in ("indices", "groups", "settled"):
-        if v[name] is not None:
-            numbers = np.asarray(v[name])
-            if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
-                raise ValueError(f"{name} must be a list of integers")
-            v[name] = numbers.astype(np.int8 if name == "settled" else np.intp)
-    for name, ndim in (("dual", 2), ("coef", 2), ("intercept", 1), ("all_columns_dual", 2)):
-        if v[name] is not None:
-            v[name] = np.asarray(v[name], dtype=np.float64)
-            if v[name].ndim != ndim:
-                raise ValueError(f"{name} must have {ndim} dimensions")
-    for name in ("C", "lower_bound", "objective"):
-        v[name] = float(v[name])
-    v["all_columns_bound"] = None if v["all_columns_bound"] is None else float(v["all_columns_bound"])
-    v["names"] = None if v["names"] is None else tuple(str(name) for name in v["names"])
-    for name in ("classified", "standardized"):
-        if not isinstance(v[name], bool):
-            raise ValueError(f"{name} must be true or false")
-    v["loss"] = str(v["loss"])
-    v["n_features"], v["n_chosen"] = int(v["n_features"]), int(v["n_chosen"])
-    return v
-
-
 def weighted_rows(X: Rows, C: float, Y: Array, sample_weight: Any) -> tuple[Rows, Array, Array]:
     """Rows with a positive weight, their costs and their targets."""
     if sample_weight is None:
         return X, np.full(X.shape[0], C), Y
-    weight = np.asarray(sample_weight, dtype=np.float64)
+    given = np.asarray(sample_weight)
+    weight = given.astype(np.float64) if given.dtype.kind in "biuf" else np.zeros(0)
     if weight.shape != (X.shape[0],) or not np.all(np.isfinite(weight) & (weight >= 0.0)):
-        raise ParameterError(f"sample_weight must be {X.shape[0]} finite numbers >= 0; got shape {weight.shape}.")
+        raise ParameterError(
+            f"sample_weight must be {X.shape[0]} finite numbers >= 0; got shape {given.shape} of type {given.dtype}."
+        )
     counted = np.flatnonzero(weight > 0.0)
     if not len(counted):
         raise ParameterError("sample_weight is zero for every sample; at least one must count.")
@@ -330,7 +269,8 @@ def weighted_rows(X: Rows, C: float, Y: Array, sample_weight: Any) -> tuple[Rows
 
 def column_scales(X: Rows, costs: Array) -> Array:
     """One over the standard deviation of each column, with rows weighted by their costs; 0 for constant columns."""
-    scales, weight = np.zeros(X.shape[1]), costs / costs.sum()
+    scales, weight = np.zeros(X.shape[1]), costs / costs.max()
+    weight /= weight.sum()
     for rows, block in X.T.blocks():
         deviation = np.sqrt((block - (block @ weight)[:, None]) ** 2 @ weight)
         constant = deviation <= 1e-12 * np.abs(block).max(axis=1, initial=0.0)
@@ -351,11 +291,11 @@ def make_subset_certificate(
     trained: Trained,
     all_columns_dual: Array | None,
     names: tuple[str, ...] | None,
+    feature_names: Any = None,
 ) -> SubsetCertificate:
     """State what the points prove, a little on the safe side."""
     p, loss = problem, problem.loss.name
-    found = subset_bound(p.X, p.Y, p.costs, loss, dual, p.scale, p.groups)
-    found = found or SubsetBound(-np.inf, np.zeros(p.n_groups))
+    found = subset_bound(p.X, p.Y, p.costs, loss, dual, p.scale, p.groups) or nothing_proved(p.n_groups)
     kept = (p.columns.take(columns) * p.scale[columns, None]).T
     reached = objective_above(kept, p.Y, p.costs, loss, trained.coef, trained.intercept)
     lower, upper = stated(found.over(n_chosen), reached)
@@ -380,6 +320,9 @@ def make_subset_certificate(
         intercept=trained.intercept,
         all_columns_bound=whole,
         all_columns_dual=None if whole is None else all_columns_dual,
-        settled=(always.astype(np.int8) - never.astype(np.int8)),
+        settled=always.astype(np.intp) - never.astype(np.intp),
         names=names,
+        feature_names=None if feature_names is None else kept_names(feature_names, np.arange(p.X.shape[1])),
+        weighted=bool(np.any(p.costs != C)),
+        fingerprint=fingerprints(p.X, p.Y, p.costs),
     )

@@ -47,6 +47,11 @@ class SubsetBound:
         return self.high - descending[r] > room, descending[r - 1] - self.high > room
 
 
+def nothing_proved(n_groups: int) -> SubsetBound:
+    """The bound of a dual point that is not allowed."""
+    return SubsetBound(-np.inf, np.zeros(n_groups))
+
+
 def subset_bound(
     X: Rows, Y: Array, costs: Array, loss: LossName, dual: Array, scale: Array, groups: Index
 ) -> SubsetBound | None:
