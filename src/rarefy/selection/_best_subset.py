@@ -51,7 +51,7 @@ class BestSubsetSelector(BaseSelector):
     standardize : bool, default=True
         Whether columns are divided by their standard deviations first. The penalty makes units matter. Columns that are
         constant are never chosen.
-    gap_tol : float, default=1e-3
+    gap_tol : float, default=1e-4
         The search ends when the choice is proved to be this close to the best one, as a share.
     max_iter : int, default=100
         Steps of the relaxation, and exchanges after it.
@@ -125,7 +125,7 @@ class BestSubsetSelector(BaseSelector):
         task: str = "auto",
         groups: Any = None,
         standardize: bool = True,
-        gap_tol: float = 1e-3,
+        gap_tol: float = 1e-4,
         max_iter: int = 100,
         random_state: Any = None,
     ) -> None:
@@ -197,10 +197,8 @@ class BestSubsetSelector(BaseSelector):
             every = np.arange(problem.n_groups)
             return every, problem.train(every).beta, 1
         progress = progress_bar("choosing")
-        found = best_subset(
-            problem, r, gap_tol=self.gap_tol, max_iter=self.max_iter, max_exchanges=self.max_iter, progress=progress
-        )
-        return found.chosen.groups, found.dual, found.relaxed.n_iter
+        found = best_subset(problem, r, gap_tol=self.gap_tol, max_iter=self.max_iter, progress=progress)
+        return found.chosen.groups, found.duals[0], found.relaxed.n_iter
 
     def _targets(self, y: Any) -> tuple[LossName, Array, Any]:
         """The loss, one column of targets a model, and the classes if there are any."""

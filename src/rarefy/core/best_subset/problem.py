@@ -18,7 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
-from rarefy.core.linalg.rows import Array, DenseRows, Index, Rows
+from rarefy.core.linalg.rows import Array, DenseRows, Index, Rows, gathered
 from rarefy.core.losses.margins import MarginLoss
 from rarefy.core.svm.linear_model import linear_model, rows_of
 
@@ -80,6 +80,10 @@ class SubsetProblem:
         parts = [self._order[self._starts[g] : self._starts[g + 1]] for g in chosen]
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.intp)
 
+    def sizes(self, chosen: Index) -> Index:
+        """Numbers of columns of some groups."""
+        return np.asarray(self._starts[chosen + 1] - self._starts[chosen])
+
     def pulls(self, beta: Array) -> Array:
         """q: how much each group would lower the objective, to first order (twice)."""
         g = self.columns @ beta
@@ -93,9 +97,8 @@ class SubsetProblem:
         columns = self.members(chosen)
         factor = self.scale[columns]
         if share is not None:
-            sizes = self._starts[chosen + 1] - self._starts[chosen]
-            factor = factor * np.sqrt(np.repeat(share, sizes))
-        F = DenseRows((self.columns.take(columns) * factor[:, None]).T)
+            factor = factor * np.sqrt(np.repeat(share, self.sizes(chosen)))
+        F = gathered(self.columns, columns, factor)
         found = []
         for k, y in enumerate(self.Y.T):
             before = None if start is None else (start[0][:, k], float(start[1][k]))

@@ -11,7 +11,7 @@ taken or to be left out.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -37,6 +37,10 @@ class Relaxed:
     value: float
     """Z(s): no bound of this kind is above it."""
     n_iter: int
+
+    def with_bound(self, bound: float, dual: Array) -> "Relaxed":
+        """The same shares with another bound."""
+        return replace(self, bound=bound, dual=dual)
 
 
 def relaxed(

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rarefy.core.best_subset.branching import LEAF, branch
 from rarefy.core.best_subset.problem import SubsetProblem
 from rarefy.core.best_subset.relaxation import Relaxed, relaxed
-from rarefy.core.best_subset.search import Choice, choice, exchanged
+from rarefy.core.best_subset.search import Choice, choice, highest, searched
 from rarefy.core.linalg.rows import Array, Index
 
 _LOOK = 10
@@ -21,9 +22,15 @@ class BestSubset:
     """The best set met, and the dual variables that bound all sets."""
 
     chosen: Choice
-    dual: Array
+    tree: Index
+    """Splits and leaves of the proof in preorder, see `branching`; one leaf if nothing was split."""
+    duals: Array
+    """(L, n, m) dual variables of the leaves."""
     bound: float
+    """No choice of as many groups has a lower objective, up to rounding."""
     relaxed: Relaxed
+    n_nodes: int = 0
+    interrupted: bool = False
 
     @property
     def share(self) -> float:
@@ -64,9 +71,9 @@ def best_subset(
     problem: SubsetProblem,
     r: int,
     *,
-    gap_tol: float = 1e-3,
+    gap_tol: float = 1e-4,
     max_iter: int = 100,
-    max_exchanges: int = 100,
+    max_nodes: int = 0,
     progress: Progress | None = None,
 ) -> BestSubset:
     """Choose r of the groups.
@@ -81,10 +88,10 @@ def best_subset(
         Stop when the share is 1 minus this.
     max_iter : int
         Steps of the relaxation.
-    max_exchanges : int
-        Exchanges afterwards.
+    max_nodes : int
+        Nodes of branch and bound where a gap is left.
     progress : callable or None
-        Called with (steps, max_iter).
+        Called with (steps, max_iter), then with (nodes, max_nodes).
     """
     first = np.zeros(problem.n_groups)
     weight = problem.costs[:, None] / problem.costs.sum()
@@ -95,13 +102,17 @@ def best_subset(
     found = relaxed(
         problem, r, s=first, start=sets.best.trained.start, tol=0.1 * gap_tol, max_iter=max_iter, watch=sets.watch
     )
-    sets.consider(found.s)
-    sets.consider(found.pulls)
     enough = found.bound / (1.0 - gap_tol) if found.bound > 0.0 else 0.0
-    chosen = exchanged(problem, sets.best, enough, max_exchanges)
-    return BestSubset(chosen, found.dual, found.bound, found)
-
-
-def highest(scores: Array, count: int) -> Index:
-    """The groups with the highest scores; of equal ones the first."""
-    return np.argsort(-scores, kind="stable")[:count]
+    chosen = searched(problem, r, found.s, found.pulls, sets.best, enough)
+    if max_nodes and chosen.value > enough:
+        branched = branch(problem, r, chosen, found, gap_tol=gap_tol, max_nodes=max_nodes, progress=progress)
+        return BestSubset(
+            branched.chosen,
+            branched.tree(),
+            branched.duals(),
+            branched.bound,
+            found,
+            branched.n_nodes,
+            branched.interrupted,
+        )
+    return BestSubset(chosen, np.array([LEAF]), found.dual[None], found.bound, found)

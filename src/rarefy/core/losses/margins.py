@@ -23,6 +23,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from rarefy.core.linalg.rows import Array
+from rarefy.core.losses.roots import increasing_root
 
 LossName = Literal["hinge", "squared_hinge", "logistic", "squared"]
 LOSSES: tuple[LossName, ...] = get_args(LossName)
@@ -107,8 +108,8 @@ def _times_log(p: Array) -> Array:
     return np.where(p > 0.0, p * np.log(np.where(p > 0.0, p, 1.0)), 0.0)
 
 
-def best_intercept(loss: MarginLoss, y: Array, scores: Array, c: Array) -> float:
-    """The b with the least sum of c l(y, scores + b), by bisection on its slope; exact for hinge and squared loss."""
+def best_intercept(loss: MarginLoss, y: Array, scores: Array, c: Array, start: float | None = None) -> float:
+    """The b with the least sum of c l(y, scores + b), where its slope is zero; `start` is a guess."""
     if loss.name == "squared":
         return float(c @ (y - scores) / c.sum())
     bends = y - scores  # where y (scores + b) = 1
@@ -120,10 +121,9 @@ def best_intercept(loss: MarginLoss, y: Array, scores: Array, c: Array) -> float
     low, high = float(bends.min()) - 1.0, float(bends.max()) + 1.0
     if loss.name == "logistic":
         low, high = low - 40.0, high + 40.0
-    for _ in range(100):
-        middle = 0.5 * (low + high)
-        if float(c @ loss.derivatives(y, scores + middle)[0]) > 0.0:
-            high = middle
-        else:
-            low = middle
-    return 0.5 * (low + high)
+
+    def slope_at(b: float) -> tuple[float, float]:
+        first, second = loss.derivatives(y, scores + b)
+        return float(c @ first), float(c @ second)
+
+    return increasing_root(slope_at, low, high, 0.5 * (low + high) if start is None else min(max(start, low), high))

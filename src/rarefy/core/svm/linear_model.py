@@ -23,6 +23,7 @@ from rarefy.core.linalg.cholesky import lifted_cholesky
 from rarefy.core.linalg.rows import Array, DenseRows, Rows
 from rarefy.core.linalg.threads import threads_for
 from rarefy.core.losses.margins import MarginLoss, best_intercept
+from rarefy.core.losses.roots import increasing_root
 
 _DIRECT = 3000
 """Linear systems up to this size are factorised."""
@@ -101,7 +102,7 @@ def linear_model(
         for rounding in roundings if loss.name == "hinge" else (0.0,):
             smooth = replace(problem, loss=replace(loss, rounding=rounding))
             v, b, beta = _newton(smooth, v, b, tol, max_iter)
-            found = _pair(problem, v, beta)
+            found = _pair(problem, v, b, beta)
             if best is None or found.gap < best.gap:
                 best = found
             if best.gap <= tol:
@@ -122,18 +123,18 @@ def rows_of(K: Array) -> Rows:
     return DenseRows(np.tril(factor) if lower else np.ascontiguousarray(np.triu(factor).T))
 
 
-def _pair(p: _Problem, v: Array, beta: Array) -> LinearModel:
+def _pair(p: _Problem, v: Array, b: float, beta: Array) -> LinearModel:
     """The better of two primal points, v itself and the one that belongs to beta, beside the dual point."""
     beta = p.loss.balanced(p.y, beta, p.c)
-    return LinearModel(*_lowest(p, (v, p.F.T @ beta)), beta, p.dual(beta))
+    return LinearModel(*_lowest(p, (v, p.F.T @ beta), b), beta, p.dual(beta))
 
 
-def _lowest(p: _Problem, candidates: tuple[Array, ...]) -> tuple[Array, float, float]:
+def _lowest(p: _Problem, candidates: tuple[Array, ...], start: float) -> tuple[Array, float, float]:
     """Coefficients with their best intercept and their primal value, of those with the lowest."""
     found = []
     for w in candidates:
         scores = p.F @ w
-        b = best_intercept(p.loss, p.y, scores, p.c)
+        b = best_intercept(p.loss, p.y, scores, p.c, start)
         found.append((w, b, p.primal(w, scores, b)))
     return min(found, key=lambda point: point[2])
 
@@ -145,7 +146,7 @@ def _in_columns(p: _Problem, X: Rows, found: LinearModel) -> LinearModel:
     """
     gamma = sl.solve_triangular(p.F.take(np.arange(p.F.shape[0])), found.coef, lower=True, trans=1, check_finite=False)
     own = replace(p, F=X)
-    coef, intercept, primal = _lowest(own, (X.T @ gamma, X.T @ found.beta))
+    coef, intercept, primal = _lowest(own, (X.T @ gamma, X.T @ found.beta), found.intercept)
     return replace(found, coef=coef, intercept=intercept, primal=primal, dual=own.dual(found.beta))
 
 
@@ -203,17 +204,15 @@ def _length(p: _Problem, v: Array, dv: Array, f: Array, df: Array) -> float:
     """The length that minimises along the step, at most 1 unless nothing bends before that."""
     linear, square = float(v @ dv), float(dv @ dv)
 
-    def slope(s: float) -> float:
-        return linear + s * square + float((p.c * p.loss.derivatives(p.y, f + s * df)[0]) @ df)
+    def slope(s: float) -> tuple[float, float]:
+        first, second = p.loss.derivatives(p.y, f + s * df)
+        return linear + s * square + float((p.c * first) @ df), square + float((p.c * second) @ df**2)
 
-    before, after = slope(0.0), slope(1.0)
+    before, after = slope(0.0)[0], slope(1.0)[0]
     if abs(after) <= 0.1 * abs(before):
         return 1.0  # a full Newton step is as good as the minimum
     low, high = 0.0, 1.0
     while after < 0.0 and high < 1e6:
         low, high = high, 2.0 * high
-        after = slope(high)
-    for _ in range(25):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if slope(middle) < 0.0 else (low, middle)
-    return 0.5 * (low + high)
+        after = slope(high)[0]
+    return increasing_root(slope, low, high, 0.5 * (low + high), tol=1e-3 * abs(before))
