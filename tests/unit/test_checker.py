@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse as sp
 
 import rarefy
-from rarefy.selection import BSSSelector
+from rarefy.selection import BestSubsetSelector, BSSSelector
 
 ROOT = Path(__file__).resolve().parents[2]
 CHECKER = ROOT / "check_certificate.py"
@@ -44,11 +44,36 @@ def labelled(tmp_path):
     return rarefy.certify(X, range(20), None, y, C=1.0), X, y
 
 
-def test_it_is_short_and_imports_numpy_only():
-    lines = CHECKER.read_text(encoding="utf-8").splitlines()
-    assert len(lines) <= 150
+@pytest.mark.parametrize(("name", "length"), [("check_certificate", 150), ("check_subset", 80)])
+def test_it_is_short_and_imports_numpy_only(name, length):
+    lines = (ROOT / f"{name}.py").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= length
+    assert max(map(len, lines)) <= 120
     imports = [line for line in lines if line.startswith(("import ", "from "))]
-    assert {line.split()[1].split(".")[0] for line in imports} == {"json", "sys", "numpy"}
+    assert {line.split()[1].split(".")[0] for line in imports} <= {"json", "sys", "numpy"}
+
+
+def test_a_best_choice_is_checked_by_the_same_command(tmp_path):
+    X, y, weight = noise(20, 8), np.arange(20) % 2, 1.0 + np.arange(20) % 3
+    X[:, :3] += y[:, None]
+    found = BestSubsetSelector(3, C=0.1).fit(X, y, sample_weight=weight).certificate_
+    values, data, bare = found.to_dict(), tmp_path / "data.npz", tmp_path / "bare.npz"
+    np.savez(data, X=X, y=y, sample_weight=weight)
+    np.savez(bare, X=X, y=y)
+    np.save(tmp_path / "w.npy", weight)
+    np.save(tmp_path / "y.npy", y)
+    code, text = run(tmp_path, values, data)
+    assert code == 0
+    assert text.startswith(f"verified\nthe best choice, at least {found.optimality:.4f}"[:-1])
+    assert run(tmp_path, values, bare, "--labels", tmp_path / "y.npy", "--weights", tmp_path / "w.npy")[0] == 0
+    assert run(tmp_path, values, bare) == (1, "not verified: sample weights\n")
+    for name, factor in (("lower_bound", 1.001), ("objective", 0.999), ("all_columns_bound", 1.001)):
+        assert run(tmp_path, values | {name: factor * values[name]}, data) == (1, f"not verified: {name}\n")
+    assert run(tmp_path, values | {"lower_bound": "3.5"}, data)[0] == 2
+    command = [sys.executable, "-W", "error", str(CHECKER), "certificate.json", "data.npz"]
+    (tmp_path / "certificate.json").write_text(json.dumps(values))
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, text, "")
 
 
 def test_an_honest_certificate_is_verified_and_its_claims_are_printed(tmp_path, labelled):

@@ -1,0 +1,82 @@
+"""The published schema: what certificates write validates, and every field is in it."""
+
+import json
+from dataclasses import fields
+from importlib.resources import files
+
+import numpy as np
+import pytest
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError
+from trials.forgeries import honest_certificates, honest_subsets
+
+import rarefy
+from rarefy.certificates import Certificate, KernelCertificate, SubsetCertificate
+from rarefy.certificates._kernel_objective import KernelObjective
+from rarefy.certificates._objective import Objective
+from rarefy.core.certificates.kernel_values import Regularised
+from rarefy.core.linalg.sketch import Sketch
+
+SCHEMA = json.loads(files("rarefy.certificates").joinpath("schema.json").read_text(encoding="utf-8"))
+VALIDATOR = Draft202012Validator(SCHEMA)
+CLASSES = {
+    "certificate": Certificate,
+    "kernel_certificate": KernelCertificate,
+    "subset_certificate": SubsetCertificate,
+    "objective": Objective,
+    "kernel_objective": KernelObjective,
+    "regularised": Regularised,
+    "sketch": Sketch,
+}
+
+
+def written(certificate):
+    return json.loads(json.dumps(certificate.to_dict(), allow_nan=False))
+
+
+def kernel_certificates():
+    X, y = np.random.default_rng(0).standard_normal((8, 12)), np.arange(8) % 2
+    K, K_kept = X @ X.T, X[:, :9] @ X[:, :9].T
+    yield rarefy.certify_kernels(K, K_kept)
+    yield rarefy.certify_kernels(K, K_kept, y, C=1.0, loss="logistic")
+    yield rarefy.certify_kernels(K, K_kept, y.astype(float), alpha=1.0)
+    yield rarefy.certify_kernels(K, X[:, :3] @ X[:, :3].T)  # a direction is lost
+
+
+def test_the_schema_is_a_schema():
+    Draft202012Validator.check_schema(SCHEMA)
+    assert SCHEMA["$schema"].endswith("2020-12/schema")
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_every_field_is_required_and_every_property_is_written(name):
+    definition = SCHEMA["$defs"][name]
+    assert definition["required"] == [f.name for f in fields(CLASSES[name])]
+    assert definition["additionalProperties"] is False
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_certificates_write_validates():
+    rng = np.random.default_rng(0)
+    for certificate in (
+        *(honest.certificate for honest in honest_certificates(rng, 10.0, 1.0)),
+        *(honest.certificate for honest in honest_subsets(rng, 10.0, 1.0)),
+        *kernel_certificates(),
+    ):
+        values = written(certificate)
+        VALIDATOR.validate(values)
+        name = {Certificate: "certificate", KernelCertificate: "kernel_certificate"}.get(
+            type(certificate), "subset_certificate"
+        )
+        assert set(values) == set(SCHEMA["$defs"][name]["properties"])
+
+
+def test_values_of_another_kind_do_not_validate():
+    X = np.random.default_rng(0).standard_normal((6, 20))
+    values = written(rarefy.certify(X, range(12)))
+    for change in ({"rank": "3"}, {"rank": True}, {"weights": ["1"]}, {"indices": [0.5]}, {"proved": 1}, {"more": 1}):
+        with pytest.raises(ValidationError):
+            VALIDATOR.validate(values | change)
+    del values["rank"]
+    with pytest.raises(ValidationError):
+        VALIDATOR.validate(values)
