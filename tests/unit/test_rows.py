@@ -16,7 +16,16 @@ import rarefy.core.svm
 from rarefy.backends.kernel_rows import KernelRows, kernel_rows
 from rarefy.core.linalg import rows as rows_module
 from rarefy.core.linalg.class_pairs import ClassPairs
-from rarefy.core.linalg.rows import DenseRows, Rows, SparseRows, TransposedRows, as_rows, streamed_gram
+from rarefy.core.linalg.rows import (
+    DenseRows,
+    Rows,
+    SparseRows,
+    TransposedRows,
+    as_rows,
+    column_deviations,
+    gathered,
+    streamed_gram,
+)
 
 FORMS = {
     "dense": lambda A: DenseRows(A),
@@ -254,3 +263,27 @@ def test_kernel_values_on_disk_are_deleted_with_the_rows(tmp_path):
     del rows
     gc.collect()
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_deviations_of_columns_are_those_of_the_dense_matrix(name):
+    rng = np.random.default_rng(11)
+    A = np.round(rng.standard_normal((30, 6)) * 8) / 8 * (rng.random((30, 6)) < 0.5) + np.array([0, 0, 0, 0, 0, 3.0])
+    A[:, 1], weight = 1e6 + A[:, 1], rng.uniform(0, 1, 30)
+    weight /= weight.sum()
+    found, largest = column_deviations(FORMS[name](A), weight)
+    mean = weight @ A
+    np.testing.assert_allclose(found, np.sqrt(weight @ (A - mean) ** 2), rtol=1e-7)
+    np.testing.assert_array_equal(largest, np.abs(A).max(axis=0))
+
+
+def test_gathered_rows_are_columns_times_numbers():
+    A = np.random.default_rng(12).standard_normal((9, 200)) * (np.random.default_rng(13).random((9, 200)) < 0.2)
+    index, factors = np.array([4, 0, 7]), np.array([2.0, -1.0, 0.5])
+    for block in (1, 1 << 19):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(rows_module, "BLOCK_ENTRIES", block)
+            for form in (DenseRows(A), SparseRows(sp.csr_array(A))):
+                found = gathered(form, index, factors)
+                assert isinstance(found, SparseRows) == (block == 1 and isinstance(form, SparseRows))
+                np.testing.assert_allclose(found @ np.eye(3), (A[index] * factors[:, None]).T)

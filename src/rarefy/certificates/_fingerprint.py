@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from rarefy.core.linalg.rows import Rows
+from rarefy.core.linalg.rows import Rows, SparseRows
 
 
 def fingerprint(X: Any) -> str:
@@ -18,6 +18,7 @@ def fingerprint(X: Any) -> str:
     X : ndarray, sparse matrix or Rows
         Validated data.
     """
+    X = X.matrix if isinstance(X, SparseRows) else X
     hashes = [hashlib.sha256() for _ in range(3)]
     if sp.issparse(X):
         A = sp.csr_array(X, copy=True)

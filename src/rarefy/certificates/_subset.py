@@ -17,7 +17,7 @@ from rarefy.core.best_subset.problem import SubsetProblem, Trained
 from rarefy.core.certificates.subset import nothing_proved, subset_bound
 from rarefy.core.certificates.verify import Verification
 from rarefy.core.certificates.witness import objective_above
-from rarefy.core.linalg.rows import Array, Index, Rows, as_rows
+from rarefy.core.linalg.rows import Array, Index, Rows, as_rows, column_deviations
 from rarefy.core.losses.margins import LossName
 from rarefy.exceptions import ParameterError
 
@@ -269,13 +269,10 @@ def weighted_rows(X: Rows, C: float, Y: Array, sample_weight: Any) -> tuple[Rows
 
 def column_scales(X: Rows, costs: Array) -> Array:
     """One over the standard deviation of each column, with rows weighted by their costs; 0 for constant columns."""
-    scales, weight = np.zeros(X.shape[1]), costs / costs.max()
-    weight /= weight.sum()
-    for rows, block in X.T.blocks():
-        deviation = np.sqrt((block - (block @ weight)[:, None]) ** 2 @ weight)
-        constant = deviation <= 1e-12 * np.abs(block).max(axis=1, initial=0.0)
-        scales[rows] = np.where(constant, 0.0, 1.0 / np.where(constant, 1.0, deviation))
-    return scales
+    weight = costs / costs.max()
+    deviation, largest = column_deviations(X, weight / weight.sum())
+    constant = deviation <= 1e-12 * largest
+    return np.where(constant, 0.0, 1.0 / np.where(constant, 1.0, deviation))
 
 
 def make_subset_certificate(

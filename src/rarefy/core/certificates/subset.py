@@ -58,9 +58,11 @@ def subset_bound(
     """What a dual point proves; None if it is no allowed one."""
     if not np.all(np.isfinite(dual)):
         return None
-    gamma, (rows, columns) = (len(Y) + 12) * UNIT, _lengths(X, scale)
+    gamma, columns = (len(Y) + 12) * UNIT, X.column_norms() * scale
     pulls = np.abs((X.T @ dual) * scale[:, None]) + gamma * columns[:, None] * np.linalg.norm(dual, axis=0)
-    longest, base = float(rows.max()), 0.0
+    # No row is longer than all of them together, nor than before the columns were multiplied.
+    longest = min(float(np.linalg.norm(columns)), float(X.row_norms().max() * scale.max())) * (1.0 + gamma)
+    base = 0.0
     for y, beta, pull in zip(Y.T, dual.T, pulls.T, strict=True):
         # In some of the columns both the row and X^T beta are no longer than in all.
         base += gains_below(MarginLoss(loss), y, costs, beta, longest * float(np.linalg.norm(pull)), longest)
@@ -69,13 +71,3 @@ def subset_bound(
     total = np.sum(pulls**2, axis=1) * (1.0 + (8 + len(dual.T)) * UNIT)
     by_group = np.asarray(np.bincount(groups, weights=total, minlength=int(groups.max()) + 1), dtype=np.float64)
     return SubsetBound(base, by_group * (1.0 + len(groups) * UNIT))
-
-
-def _lengths(X: Rows, scale: Array) -> tuple[Array, Array]:
-    """Euclidean lengths of the rows and of the columns, columns multiplied by `scale`."""
-    lengths, squares = np.empty(X.shape[0]), np.zeros(X.shape[1])
-    for rows, block in X.blocks():
-        square = (block * scale) ** 2
-        lengths[rows] = np.sqrt(square.sum(axis=1))
-        squares += square.sum(axis=0)
-    return lengths, np.sqrt(squares)

@@ -46,7 +46,7 @@ def lower_bound(X: Rows, Y: Array, C: float, loss: LossName, dual: Array) -> flo
     """A number that no model with all columns has an objective below; minus infinity if `dual` proves nothing."""
     if not np.all(np.isfinite(dual)):
         return -np.inf
-    costs, lengths = np.full(len(Y), C), row_lengths(X)
+    costs, lengths = np.full(len(Y), C), X.row_norms()
     gamma, longest = (len(Y) + 8) * UNIT, float(lengths.max())
     total = 0.0
     for y, beta in zip(Y.T, dual.T, strict=True):
@@ -97,11 +97,3 @@ def objective_above(kept: Array, Y: Array, costs: Array, loss: LossName, coef: A
         losses = rule.values(y, scores) + blur * slope
         total += (0.5 * float(w @ w) + float(costs @ losses)) * (1.0 + 4.0 * gamma)
     return total
-
-
-def row_lengths(X: Rows) -> Array:
-    """Euclidean lengths of the rows."""
-    lengths = np.empty(X.shape[0])
-    for rows, block in X.blocks():
-        lengths[rows] = np.linalg.norm(block, axis=1)
-    return lengths

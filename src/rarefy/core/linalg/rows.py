@@ -243,6 +243,21 @@ class SparseRows:
     def largest_entry(self) -> float:
         return float(np.abs(self._canonical().data).max(initial=0.0))
 
+    def squares_around(self, mean: Array, weight: Array) -> tuple[Array, Array]:
+        """Weighted sums of squares of each column's distances from a number, and its largest absolute entry."""
+        A = sp.coo_array(self._canonical())
+        row, column = A.coords
+        stored = np.bincount(column, weights=weight[row], minlength=self.shape[1])
+        distance = np.bincount(column, weights=weight[row] * (A.data - mean[column]) ** 2, minlength=self.shape[1])
+        largest = np.zeros(self.shape[1])
+        np.maximum.at(largest, column, np.abs(A.data))
+        return distance + np.maximum(weight.sum() - stored, 0.0) * mean**2, largest
+
+    @property
+    def matrix(self) -> Any:
+        """The stored matrix."""
+        return self._A
+
     def _norms(self, axis: int) -> Array:
         A, numbered = self._canonical(), 0 if self._A.format == "csc" else 1  # the axis whose numbers are stored
         group = A.indices if axis == numbered else np.repeat(np.arange(self.shape[axis]), np.diff(A.indptr))
@@ -330,6 +345,19 @@ def as_rows(X: Any) -> Rows:
         return SparseRows(X if X.dtype.kind == "f" else X.astype(np.float64))
     A = np.asarray(X)
     return DenseRows(A if A.dtype in (np.float32, np.float64) else A.astype(np.float64))
+
+
+def column_deviations(A: Rows, weight: Array) -> tuple[Array, Array]:
+    """Standard deviation of each column, with rows that are weighted by numbers with sum 1, and its largest entry."""
+    mean = A.T @ weight
+    if isinstance(A, SparseRows):
+        square, largest = A.squares_around(mean, weight)
+    else:
+        square, largest = np.zeros(A.shape[1]), np.zeros(A.shape[1])
+        for rows, block in A.blocks():
+            square += weight[rows] @ (block - mean) ** 2
+            np.maximum(largest, np.abs(block).max(axis=0, initial=0.0), out=largest)
+    return np.sqrt(square), largest
 
 
 def gathered(A: Rows, index: Index, factors: Array) -> Rows:
