@@ -33,6 +33,7 @@ PARTS = {
 }
 PACKAGES = ("rarefy", "numpy", "scipy", "scikit-learn", "abess", "l0bnb", "skscope")
 NEEDED = {"splicing": ("abess", "skscope"), "exact": ("l0bnb",), "recovery": ("abess",)}
+ON_FILES = ("objective", "splicing", "error", "stability")
 
 
 def versions():
@@ -43,6 +44,13 @@ def versions():
         except metadata.PackageNotFoundError:
             out[package] = None
     return out
+
+
+def unavailable(name):
+    """What a table needs and is not there."""
+    there = versions()
+    missing = [package for package in NEEDED.get(name, ()) if there[package] is None]
+    return missing + ["RAREFY_DATA"] * (name in ON_FILES and "RAREFY_DATA" not in os.environ)
 
 
 def parse_arguments():
@@ -61,8 +69,8 @@ def main():
     results = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     with threadpool_limits(limits=1):
         for name in arguments.only:
-            if missing := [package for package in NEEDED.get(name, ()) if versions()[package] is None]:
-                print(f"\n{name}: not measured, {', '.join(missing)} not installed")
+            if missing := unavailable(name):
+                print(f"\n{name}: not measured without {', '.join(missing)}")
                 continue
             start = time.process_time()
             results[name] = {"versions": versions(), "rows": []}

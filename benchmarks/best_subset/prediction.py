@@ -14,9 +14,13 @@ from best_subset.peers import by_abess, by_chi2, by_f, by_information, by_l1, by
 from rarefy.core.linalg.rows import DenseRows
 from rarefy.core.losses.margins import MarginLoss
 from rarefy.core.svm.linear_model import linear_model
+from rarefy.selection import BestSubsetSelector
 
 GRID = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0)
 """Values of C."""
+SCALE = 100.0
+"""Factor of the grid for the selection in scaled columns, by the mean squared length of rows."""
+COUNTS = (50, 100, 200)
 FOLDS = 3
 SPLITS = 2
 """Random splits into training and test samples."""
@@ -26,8 +30,18 @@ def by_us(X, y, r, C):
     return columns_of(ours(X, y, r, C)[0])
 
 
+def by_us_scaled(X, y, r, C):
+    """Of columns divided by their standard deviations; C is by the mean squared length of such rows."""
+    square = X.multiply(X) if sp.issparse(X) else X**2
+    second, mean = (np.asarray(one.mean(axis=0)).ravel() for one in (square, X))
+    varies = second - mean**2 > 1e-12 * second
+    length = float(np.sum(second[varies] / (second - mean**2)[varies]))
+    selector = BestSubsetSelector(r, C=SCALE * C / length, standardize=True)
+    return columns_of(selector.fit(X, y))
+
+
 FILTERS = {"chi2": by_chi2, "F": by_f, "information": by_information, "l1 SVM": by_l1}
-WITH_C = {"ours": by_us, "RFE": by_rfe}
+WITH_C = {"ours": by_us, "ours, scaled": by_us_scaled, "RFE": by_rfe}
 """These choose other columns for every C."""
 
 
@@ -102,11 +116,11 @@ def splits(quick):
 def error_table(quick):
     """(d)."""
     names = [*WITH_C, *FILTERS]
-    heads = [("data", 18), ("r", 4), ("ours", 6), ("C apart", 6), ("RFE", 6), ("C apart", 6)]
-    heads += [(name, 6) for name in FILTERS] + [("s", 6), ("s of RFE", 6)]
+    heads = [("data", 18), ("r", 4)] + [(head, 6) for name in WITH_C for head in (name, "C apart")]
+    heads += [(name, 6) for name in FILTERS] + [(f"s of {name}", 6) for name in WITH_C]
     line = table("(d) test error in percent, mean over splits; C by three inner folds", heads)
     for title, split in splits(quick).items():
-        for r in (10,) if quick else (50, 100, 200):
+        for r in (10,) if quick else COUNTS:
             row = {"data": title, "r": r, "methods": {name: [] for name in names}}
             for seed in range(1 if quick else SPLITS):
                 train, test = split(seed)

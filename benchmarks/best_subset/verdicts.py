@@ -41,7 +41,7 @@ def mean_errors(row):
     """Mean test errors by method; two for those with a C of their own."""
     out = {}
     for name, runs in row["methods"].items():
-        for kind in ("same", "apart") if name in ("ours", "RFE") else ("same",):
+        for kind in ("same", "apart") if name in ("ours", "ours, scaled", "RFE") else ("same",):
             out[name if kind == "same" else f"{name}, C apart"] = float(np.mean([run[kind] for run in runs]))
     return out
 
@@ -70,5 +70,5 @@ def losses(results):
         if results.get(name, {}).get("rows"):
             yield from objective_losses(name, results[name]["rows"])
     if results.get("error", {}).get("rows"):
-        for mine in ("ours", "ours, C apart"):
+        for mine in ("ours", "ours, C apart", "ours, scaled, C apart"):
             yield from error_losses(results["error"]["rows"], mine)
