@@ -4,16 +4,25 @@ import json
 
 import numpy as np
 import pytest
-from trials.forgeries import CHECKER, Tally, forgeries, honest_certificates, honest_subsets, improved, try_all
+from trials.forgeries import (
+    CHECKER,
+    SUBSET_CHECKER,
+    Tally,
+    forgeries,
+    honest_certificates,
+    honest_subsets,
+    improved,
+    try_all,
+)
 
 import rarefy
 import rarefy.core.certificates.measure as measure_module
 import rarefy.core.certificates.pencil as pencil_module
 import rarefy.core.certificates.regularised as regularised_module
 import rarefy.core.linalg.spectrum as spectrum_module
-from rarefy.certificates import Certificate
+from rarefy.certificates import Certificate, SubsetCertificate
 from rarefy.exceptions import ParameterError
-from rarefy.selection import BSSSelector, SupportVectorSelector
+from rarefy.selection import BestSubsetSelector, BSSSelector, SupportVectorSelector
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # forged numbers overflow on purpose
 
@@ -55,7 +64,7 @@ def test_a_sample_of_the_matrix_of_best_choices(kappa, scale):
     tally, rng = Tally(), np.random.default_rng([11, int(np.log10(kappa))])
     for honest in honest_subsets(rng, kappa, scale):
         try_all(honest, rng, tally, entries=1, share=0.05)
-    assert tally.counts["honest"] == 21
+    assert tally.counts["honest"] == 23
     assert tally.counts["forgeries"] > 200
     for what in ("honest, not verified", "accepted and improved", "disagreements", "raw errors"):
         assert tally.counts[what] == 0, tally.examples[what]
@@ -289,3 +298,17 @@ def test_true_is_no_number_for_both_judges():
         with pytest.raises(ParameterError, match="is needed, not"):
             Certificate.from_dict(values | change)
         assert not all(right for _, right in CHECKER.check(values | change, X, None))
+
+
+def test_a_bound_from_fewer_pulls_than_columns_is_refused():
+    """The honest dual point with the largest r - 1 pulls instead of r."""
+    X, y, C = noise(20, 8), np.arange(20) % 2, 0.1
+    X[:, :3] += 0.8 * (y[:, None] - 0.5)
+    honest = BestSubsetSelector(3, C=C, loss="squared_hinge").fit(X, y).certificate_
+    pulls = np.sort(((X / X.std(axis=0)).T @ honest.dual)[:, 0] ** 2)[::-1]
+    gains = np.abs(honest.dual).sum() - np.sum(honest.dual**2) / (4 * C)
+    values = json.loads(json.dumps(honest.to_dict())) | {"tree": None, "leaf_duals": None}  # one point alone
+    for lower, proved in ((gains - pulls[:3].sum() / 2, True), (gains - pulls[:2].sum() / 2, False)):
+        forged = values | {"lower_bound": lower * (1 - 1e-6)}
+        assert bool(SubsetCertificate.from_dict(forged).verify(X, y)) == proved
+        assert all(right for _, right in SUBSET_CHECKER.check(forged, X, y, None)) == proved
