@@ -43,7 +43,7 @@ def by_information(X, y, r, C):
 
 
 def by_rfe(X, y, r, C):
-    model = LinearSVC(C=C, dual=sp.issparse(X), max_iter=5000, random_state=0)
+    model = LinearSVC(C=C, dual="auto", max_iter=5000, random_state=0)
     return np.flatnonzero(RFE(model, n_features_to_select=r, step=0.1).fit(X, y).support_)
 
 

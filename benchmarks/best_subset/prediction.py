@@ -18,7 +18,7 @@ from rarefy.selection import BestSubsetSelector
 
 GRID = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0)
 """Values of C."""
-SCALE = 100.0
+SCALE = 1.0
 """Factor of the grid for the selection in scaled columns, by the mean squared length of rows."""
 COUNTS = (50, 100, 200)
 FOLDS = 3
