@@ -37,6 +37,21 @@ def above(w, b, X, Y, C, loss):  # the objective of a model, rounded up
     return (0.5 * (w**2).sum() + (C * losses).sum()) * (1 + 4 * h) if w.shape[1:] == b.shape == Y.shape[1:] else np.inf
 
 
+def branches(tree, duals, r, group, *data):  # choices with a group and without it, and so on: the least bound of leaves
+    waiting, bounds = [(set(), set())], []
+    for g in tree:  # in preorder; -1 is a leaf
+        inside, outside = waiting.pop()
+        if g >= 0:
+            waiting += [(inside, outside | {g}), (inside | {g}, outside)]
+            continue
+        gains, pulls = below(duals[len(bounds)], *data)
+        pulls = np.bincount(group, pulls)
+        free, fixed = np.sort(np.delete(pulls, [*inside | outside]))[::-1], pulls[[*inside]].sum()
+        possible = 0 <= r - len(inside) <= len(free)
+        bounds.append(gains - (fixed + free[: r - len(inside)].sum()) / 2 if possible else np.inf)
+    return min(bounds) if len(bounds) == len(duals) and not waiting else -np.inf
+
+
 def check(c, X, y, weight):  # (what, whether it holds), to be read up to the first that does not
     (n, d), r, C, loss, value = X.shape, c["n_chosen"], number(c["C"]), c["loss"], number(c["objective"])
     group = np.array(range(d) if c["groups"] is None else c["groups"])
@@ -62,7 +77,10 @@ def check(c, X, y, weight):  # (what, whether it holds), to be read up to the fi
     pulls = np.bincount(group, pulls)
     order = np.append(np.sort(pulls)[::-1], 0)
     bound = gains - order[:r].sum() / 2
-    yield "lower_bound", c["lower_bound"] is None or c["lower_bound"] <= bound
+    leaves, tree = number(c["leaf_duals"]), np.array(c["tree"])
+    yield "tree", c["tree"] is c["leaf_duals"] is None or (leaves.shape[1:] == Y.shape and tree.dtype.kind == "i")
+    lower = max(bound, branches(tree, leaves, r, group, X, Y, C, loss)) if c["tree"] is not None else bound
+    yield "lower_bound", c["lower_bound"] is None or c["lower_bound"] <= lower
     yield "objective", above(number(c["coef"]), number(c["intercept"]), X[:, idx], Y, C, loss) <= value
     # Without a group of the r largest the next one enters the bound, with another group the last of the r leaves it.
     always, never = pulls - order[r] > 2 * (value - bound), order[r - 1] - pulls > 2 * (value - bound)

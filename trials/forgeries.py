@@ -163,15 +163,18 @@ def honest_subsets(rng, kappa, scale):
         "as they are": {"standardize": False, "C": scale / np.linalg.norm(X, 2) ** 2},
         "groups": {"groups": groups},
         "all columns": {"n_features_to_select": d},
+        "branched": {"C": 10.0 * scale, "max_nodes": 8},
         "numbers": {"task": "regression"},
     }
     for name, settings in cases.items():
         for w in (None, weight):
-            selector = BestSubsetSelector(**{"n_features_to_select": 2, "C": scale, **settings})
+            selector = BestSubsetSelector(**{"n_features_to_select": 2, "C": scale, "max_nodes": 0, **settings})
             label = f"subset, {name}{'' if w is None else ', weighted'}"
             yield Honest(label, selector.fit(X, y, sample_weight=w).certificate_, X, y, w)
     three = np.array(["a", "b", "c"])[np.arange(n) % 3]
-    yield Honest("subset, three classes", BestSubsetSelector(3, C=scale).fit(X, three).certificate_, X, three)
+    yield Honest(
+        "subset, three classes", BestSubsetSelector(3, C=scale, max_nodes=0).fit(X, three).certificate_, X, three
+    )
 
 
 def forged_values(value, rng):

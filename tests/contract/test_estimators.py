@@ -57,7 +57,7 @@ PLAIN = [
     ReliefSelector(7, n_neighbors=3),
     LPSVMSelector(),
     LPSVMSelector(C=0.3),
-    BestSubsetSelector(5, max_iter=3),
+    BestSubsetSelector(5, max_iter=3, max_nodes=0),
 ]
 FIRST = list({type(e): e for e in reversed(INSTANCES + PLAIN)}.values())
 SPECTRAL = [e for e in INSTANCES if not isinstance(e, SupportVectorSelector)]

@@ -33,7 +33,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::rarefy.exceptions.RarefyWarning
 
 ESTIMATORS = [
     BSSSelector(12),
-    BestSubsetSelector(3, max_iter=2),
+    BestSubsetSelector(3, max_iter=2, max_nodes=0),
     LeverageScoreSelector(12, sampling="top"),
     SupportVectorSelector(BSSSelector(12)),
     RRQRSelector(4),

@@ -153,7 +153,7 @@ class _nothing:
 
 def test_words_json_and_forgeries():
     X, y = load_iris(return_X_y=True)
-    model = BestSubsetSelector(2).fit(X, y)
+    model = BestSubsetSelector(2, max_nodes=0).fit(X, y)
     c = model.certificate_
     assert c.statement.startswith(f"{c.verdict.capitalize()}: {c.sentence}")
     assert "as good as the best 2 there are" in c.sentence
@@ -188,7 +188,7 @@ def test_words_json_and_forgeries():
 
 def test_a_dual_point_that_is_slightly_infeasible_proves_nothing():
     X, y = data(20, 12)
-    c = BestSubsetSelector(3, loss="squared_hinge").fit(X, y).certificate_
+    c = BestSubsetSelector(3, loss="squared_hinge", max_nodes=0).fit(X, y).certificate_
     for change in (lambda a: a + 1e-3, lambda a: np.where(np.arange(20)[:, None] == 0, -a - 1e-3, a)):
         values = c.to_dict() | {"dual": change(c.dual).tolist()}
         assert not rarefy.SubsetCertificate.from_dict(values).verify(X, y)

@@ -11,7 +11,7 @@ from trials.forgeries import SUBSET_CHECKER
 
 import rarefy.certificates._subset as subset_module
 from rarefy import SubsetCertificate
-from rarefy.core.certificates.subset import SubsetBound, subset_bound
+from rarefy.core.certificates.subset import SubsetBound, SubsetBounds
 from rarefy.core.linalg.rows import as_rows
 from rarefy.exceptions import ParameterError
 from rarefy.selection import BestSubsetSelector
@@ -28,7 +28,7 @@ def data(n=20, d=8, seed=0):
 @pytest.fixture(scope="module")
 def fitted():
     X, y = data()
-    return X, y, BestSubsetSelector(3, C=0.1).fit(X, y).certificate_
+    return X, y, BestSubsetSelector(3, C=0.1, max_nodes=0).fit(X, y).certificate_
 
 
 def again(certificate, **changes):
@@ -136,6 +136,8 @@ def test_values_of_the_wrong_kind_are_no_certificate(fitted):
         **dict.fromkeys(("names", "feature_names"), ("abc", [1, 2])),
         **dict.fromkeys(("loss", "fingerprint"), (7, ["hinge"])),
         "intercept": (["a"], 1.0, [None], [False]),
+        "tree": ("-1", [-1.0], [[-1]], [True]),
+        "leaf_duals": ([[1.0]], [["a"]], 1.0),
     }
     assert {f.name for f in fields(SubsetCertificate)} == set(changes)
     for name, wrong in changes.items():
@@ -161,6 +163,7 @@ def test_what_is_impossible_is_refused_before_anything_is_computed(fitted):
         {"groups": []},
         {"settled": [2] * 8},
         {"settled": []},
+        {"tree": [-1]},
         {"C": None},
         {"loss": "absolute"},
         {"names": ["a"]},
@@ -197,12 +200,13 @@ def test_a_bound_of_fewer_than_r_pulls_is_refused(fitted, monkeypatch):
         def over(self, r):
             return super().over(r - 1)
 
-    def wrong_bound(*arguments):
-        found = subset_bound(*arguments)
-        return Wrong(found.base, found.high)
+    class WrongBounds(SubsetBounds):
+        def of(self, dual):
+            found = super().of(dual)
+            return Wrong(found.base, found.high)
 
-    monkeypatch.setattr(subset_module, "subset_bound", wrong_bound)
-    forged = BestSubsetSelector(3, C=0.1).fit(X, y).certificate_
+    monkeypatch.setattr(subset_module, "SubsetBounds", WrongBounds)
+    forged = BestSubsetSelector(3, C=0.1, max_nodes=0).fit(X, y).certificate_
     assert forged.lower_bound > honest.lower_bound
     assert not accepted(forged, X, y)
     assert accepted(honest, X, y)
@@ -211,7 +215,7 @@ def test_a_bound_of_fewer_than_r_pulls_is_refused(fitted, monkeypatch):
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic", "squared"])
 def test_a_dual_point_that_is_slightly_infeasible_is_refused(loss):
     X, y = data(seed=1)
-    c = BestSubsetSelector(3, loss=loss, C=0.1, gap_tol=0.05).fit(X, y).certificate_
+    c = BestSubsetSelector(3, loss=loss, C=0.1, gap_tol=0.05, max_nodes=0).fit(X, y).certificate_
     assert accepted(c, X, y)
     sign = np.where(y == 1, 1.0, -1.0)[:, None]
     beyond = {
@@ -227,4 +231,37 @@ def test_a_dual_point_that_is_slightly_infeasible_is_refused(loss):
         ):
             assert not accepted(again(c, dual=dual.tolist()), X, y), name
             if loss != "squared" or name == "sum":
-                assert subset_bound(as_rows(X), sign, np.full(20, 0.1), loss, dual, np.ones(8), np.arange(8)) is None
+                bounds = SubsetBounds(as_rows(X), sign, np.full(20, 0.1), loss, np.ones(8), np.arange(8))
+                assert bounds.of(dual).over(3) == -np.inf
+
+
+def test_trees_prove_more_than_one_point_and_are_checked():
+    X, y = data(n=24, d=10, seed=3)
+    one, many = (BestSubsetSelector(3, C=10.0, max_nodes=nodes).fit(X, y).certificate_ for nodes in (0, 200))
+    assert one.tree is one.leaf_duals is None
+    assert "one dual point" in one.statement
+    assert f"{len(many.leaf_duals)} dual points" in many.statement
+    assert many.optimality > 0.999 > one.optimality
+    for certificate in (one, many, again(many)):
+        assert accepted(certificate, X, y)
+    tree, duals = many.tree.tolist(), many.leaf_duals.tolist()
+    assert not accepted(again(many, tree=None, leaf_duals=None), X, y)  # one point does not prove it
+    assert not accepted(again(many, tree=tree[1:], leaf_duals=duals), X, y)
+    assert not accepted(again(many, tree=[*tree, -1], leaf_duals=[*duals, duals[0]]), X, y)
+    assert not accepted(again(many, tree=tree, leaf_duals=duals[::-1]), X, y)
+    assert not accepted(again(many, tree=tree, leaf_duals=duals[:-1]), X, y)
+    assert not accepted(again(many, tree=[-1], leaf_duals=duals[:1]), X, y)  # choices without the group are left out
+    assert not accepted(again(many, tree=[99, *tree[1:]], leaf_duals=duals), X, y)
+
+
+def test_a_group_that_is_split_twice_counts_once():
+    """Counted twice it would leave fewer than r pulls in the bound."""
+    X, y = data()
+    bounds = SubsetBounds(
+        as_rows(X), np.where(y == 1, 1.0, -1.0)[:, None], np.full(20, 0.1), "hinge", np.ones(8), np.arange(8)
+    )
+    dual = BestSubsetSelector(3, C=0.1, loss="hinge", standardize=False, max_nodes=0).fit(X, y).certificate_.dual
+    plain = bounds.of(dual).over(3)
+    once = bounds.of_tree(np.array([0, -1, -1]), np.stack([dual] * 2), 3)
+    twice = bounds.of_tree(np.array([0, 0, -1, -1, -1]), np.stack([dual] * 3), 3)
+    assert plain == once == twice

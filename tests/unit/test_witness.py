@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from oracles.exact import dual_value, primal_value
-from rarefy.core.certificates.subset import SubsetBound, subset_bound
+from rarefy.core.certificates.subset import SubsetBound, SubsetBounds
 from rarefy.core.certificates.witness import Witnesses, lower_bound, objective_above, upper_bound
 from rarefy.core.linalg.rows import as_rows
 from rarefy.core.losses.margins import LOSSES, MarginLoss
@@ -42,7 +42,7 @@ def test_bounds_are_on_the_safe_side_of_exact_values_and_close_to_them(loss, shi
 def test_a_bound_over_choices_is_below_the_exact_value_of_each(loss, r):
     for seed in range(3):
         X, y, beta, *_ = points(loss, seed)
-        found = subset_bound(as_rows(X), y[:, None], np.full(9, 2.0), loss, beta[:, None], np.ones(5), np.arange(5))
+        found = SubsetBounds(as_rows(X), y[:, None], np.full(9, 2.0), loss, np.ones(5), np.arange(5)).of(beta[:, None])
         values = [dual_value(X[:, list(S)], y, 2.0, loss, beta) for S in itertools.combinations(range(5), r)]
         least = min(float(value.mid()) for value in values)
         assert all(found.over(r) <= value for value in values)
@@ -57,7 +57,7 @@ def test_weights_groups_and_scales_against_repeated_scaled_rows(loss):
     rule, costs = MarginLoss(loss), 2.0 * weight
     beta = rule.balanced(y, beta, costs)
     twice, scaled = np.repeat(np.arange(9), weight), X * scale
-    found = subset_bound(as_rows(X), y[:, None], costs, loss, beta[:, None], scale, groups)
+    found = SubsetBounds(as_rows(X), y[:, None], costs, loss, scale, groups).of(beta[:, None])
     for pair in itertools.combinations(range(3), 2):
         kept = np.isin(groups, pair)
         assert found.over(2) <= dual_value(scaled[twice][:, kept], y[twice], 2.0, loss, (beta / weight)[twice])
@@ -96,7 +96,7 @@ def test_a_sum_that_is_off_costs_what_mending_it_does(loss):
         off = np.where(np.abs(off) > 2.0, beta * (1.0 - 1e-10), off) if MarginLoss(loss).bounded else off
         exact = dual_value(X, y, 2.0, loss, off)
         assert lower_bound(as_rows(X), y[:, None], 2.0, loss, off[:, None]) <= exact
-        found = subset_bound(as_rows(X), y[:, None], np.full(9, 2.0), loss, off[:, None], np.ones(5), np.arange(5))
+        found = SubsetBounds(as_rows(X), y[:, None], np.full(9, 2.0), loss, np.ones(5), np.arange(5)).of(off[:, None])
         assert found.over(5) <= exact
 
 
@@ -104,7 +104,7 @@ def test_points_that_are_not_allowed_bound_no_choice():
     X, y, beta, *_ = points("hinge", 0)
     costs, every = np.full(9, 2.0), (np.ones(5), np.arange(5))
     for wrong in (beta + 1e-3, -beta, 3.0 * y, np.full(9, np.nan), np.where(np.arange(9) == 0, np.inf, beta)):
-        assert subset_bound(as_rows(X), y[:, None], costs, "hinge", wrong[:, None], *every) is None
+        assert SubsetBounds(as_rows(X), y[:, None], costs, "hinge", *every).of(wrong[:, None]).base == -np.inf
         assert lower_bound(as_rows(X), y[:, None], 2.0, "hinge", wrong[:, None]) == -np.inf
 
 

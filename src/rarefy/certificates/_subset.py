@@ -14,7 +14,7 @@ from rarefy.certificates._subset_check import checked_rows, coded_targets, finge
 from rarefy.certificates._subset_fields import convert, impossible
 from rarefy.certificates._verdict import Verdict, percent, verdict_of
 from rarefy.core.best_subset.problem import SubsetProblem, Trained
-from rarefy.core.certificates.subset import nothing_proved, subset_bound
+from rarefy.core.certificates.subset import SubsetBounds
 from rarefy.core.certificates.verify import Verification
 from rarefy.core.certificates.witness import objective_above
 from rarefy.core.linalg.rows import Array, Index, Rows, as_rows, column_deviations
@@ -62,6 +62,9 @@ class SubsetCertificate:
         Number of the group of each column, if whole groups are chosen.
     dual, coef, intercept : ndarrays
         The points that prove the bound and the objective; `coef` is of the (standardised) columns.
+    tree, leaf_duals : ndarrays of shape (n_nodes,) and (n_leaves, n_samples, n_models), or None
+        If choices were split: the group of each split in preorder, first with it, then without it, -1 for a leaf; and
+        a point for each leaf. Each bounds the choices of its leaf, and the least bound holds for all.
     all_columns_bound, all_columns_dual : float, ndarray, or None
         With all columns no model is below this, and what proves it.
     settled : ndarray of shape (n_groups,), int
@@ -107,6 +110,8 @@ class SubsetCertificate:
     feature_names: tuple[str, ...] | None = None
     weighted: bool = False
     fingerprint: str | None = None
+    tree: Index | None = None
+    leaf_duals: Array | None = None
 
     @property
     def optimality(self) -> float | None:
@@ -164,7 +169,7 @@ class SubsetCertificate:
             f"{len(self.indices)} of {self.n_features} columns chosen; {self.loss.replace('_', ' ')} loss, "
             f"C = {self.C:.4g}{scaled}.",
             f"Objective {self.objective:.6g}; no choice of {self.n_chosen} is below {self.lower_bound:.6g}, proved by "
-            "one dual point.",
+            f"{'one dual point' if self.leaf_duals is None else f'{len(self.leaf_duals)} dual points'}.",
         ]
         if self.objective_ratio is not None:
             lines.append(f"Against all columns: at least {self.objective_ratio:.4g} of the objective.")
@@ -289,18 +294,22 @@ def make_subset_certificate(
     all_columns_dual: Array | None,
     names: tuple[str, ...] | None,
     feature_names: Any = None,
+    tree: Index | None = None,
+    leaf_duals: Array | None = None,
 ) -> SubsetCertificate:
     """State what the points prove, a little on the safe side."""
     p, loss = problem, problem.loss.name
-    found = subset_bound(p.X, p.Y, p.costs, loss, dual, p.scale, p.groups) or nothing_proved(p.n_groups)
+    bounds = SubsetBounds(p.X, p.Y, p.costs, loss, p.scale, p.groups)
+    found = bounds.of(dual)
+    proved = found.over(n_chosen)
+    if tree is not None and leaf_duals is not None:
+        proved = max(proved, bounds.of_tree(tree, leaf_duals, n_chosen))
     kept = (p.columns.take(columns) * p.scale[columns, None]).T
     reached = objective_above(kept, p.Y, p.costs, loss, trained.coef, trained.intercept)
-    lower, upper = stated(found.over(n_chosen), reached)
+    lower, upper = stated(proved, reached)
     always, never = found.settled(n_chosen, upper)
-    whole = None
-    if all_columns_dual is not None:
-        proved = subset_bound(p.X, p.Y, p.costs, loss, all_columns_dual, p.scale, p.groups)
-        whole = None if proved is None else stated(proved.over(p.n_groups), 0.0)[0]
+    whole = None if all_columns_dual is None else stated(bounds.of(all_columns_dual).over(p.n_groups), 0.0)[0]
+    whole = whole if whole is not None and np.isfinite(whole) else None
     return SubsetCertificate(
         indices=columns,
         n_features=p.X.shape[1],
@@ -322,4 +331,6 @@ def make_subset_certificate(
         feature_names=None if feature_names is None else kept_names(feature_names, np.arange(p.X.shape[1])),
         weighted=bool(np.any(p.costs != C)),
         fingerprint=fingerprints(p.X, p.Y, p.costs),
+        tree=tree,
+        leaf_duals=leaf_duals,
     )

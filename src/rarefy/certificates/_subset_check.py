@@ -8,7 +8,7 @@ from rarefy.certificates._columns import positions_by_name
 from rarefy.certificates._fingerprint import fingerprint
 from rarefy.certificates._json_values import numbers
 from rarefy.certificates._objective import targets
-from rarefy.core.certificates.subset import SubsetBound, nothing_proved, subset_bound
+from rarefy.core.certificates.subset import SubsetBounds
 from rarefy.core.certificates.witness import objective_above
 from rarefy.core.linalg.rows import Array, Index, Rows
 from rarefy.exceptions import ParameterError
@@ -64,12 +64,11 @@ def subset_faults(c: "SubsetCertificate", X: Rows, costs: Array, Y: Array, scale
     with np.errstate(all="ignore"):  # points from a file may have any numbers
         kept = (X.T.take(c.indices) * scale[c.indices, None]).T
         upper = objective_above(kept, Y, costs, c.loss, c.coef, c.intercept)
-        found = subset_bound(X, Y, costs, c.loss, c.dual, scale, groups) or nothing_proved(int(groups.max()) + 1)
+        bounds = SubsetBounds(X, Y, costs, c.loss, scale, groups)
         faults = [] if c.objective >= upper else [f"the chosen columns reach {upper:.9g}, not {c.objective:.9g}"]
-        faults += _not_proved(c, found)
+        faults += _not_proved(c, bounds)
         if c.all_columns_bound is not None and c.all_columns_dual is not None:
-            whole = subset_bound(X, Y, costs, c.loss, c.all_columns_dual, scale, groups)
-            proved = -np.inf if whole is None else whole.over(len(found.high))
+            proved = bounds.of(c.all_columns_dual).over(bounds.n_groups)
             if not c.all_columns_bound <= proved:
                 faults.append(f"with all columns {proved:.9g} is proved, not {c.all_columns_bound:.9g}")
     return faults
@@ -91,14 +90,22 @@ def _wrong_shapes(c: "SubsetCertificate", costs: Array, Y: Array) -> list[str]:
         shapes["all_columns_dual"] = (c.all_columns_dual.shape, Y.shape)
     elif c.all_columns_bound is not None:
         return ["the bound with all columns has no dual point"]
+    if c.leaf_duals is not None:
+        shapes["leaf_duals, each"] = (c.leaf_duals.shape[1:], Y.shape)
     return [f"{name} has shape {a}, not {b}" for name, (a, b) in shapes.items() if a != b]
 
 
-def _not_proved(c: "SubsetCertificate", found: SubsetBound) -> list[str]:
-    faults, proved = [], found.over(c.n_chosen)
+def _not_proved(c: "SubsetCertificate", bounds: SubsetBounds) -> list[str]:
+    faults, found = [], bounds.of(c.dual)
+    proved, how = found.over(c.n_chosen), "the dual point"
+    if c.tree is not None and c.leaf_duals is not None:
+        try:
+            proved, how = max(proved, bounds.of_tree(c.tree, c.leaf_duals, c.n_chosen)), "the tree of dual points"
+        except ValueError as error:
+            return [str(error)]
     if not c.lower_bound <= proved:
         allowed = f"proves {proved:.9g}" if np.isfinite(proved) else "is not allowed and proves nothing"
-        faults.append(f"the dual point {allowed}, not {c.lower_bound:.9g}")
+        faults.append(f"{how} {allowed}, not {c.lower_bound:.9g}")
     always, never = found.settled(c.n_chosen, c.objective)
     if np.any(c.settled[~always] == 1) or np.any(c.settled[~never] == -1):
         faults.append("groups are said to be settled that are not")

@@ -21,6 +21,7 @@ def convert(v: dict[str, Any]) -> None:
     v["lower_bound"], v["objective"] = number(v["lower_bound"], -np.inf), number(v["objective"])
     v["all_columns_bound"] = optional(number, v["all_columns_bound"])
     v["dual"], v["all_columns_dual"] = numbers(v["dual"], 2), optional(numbers, v["all_columns_dual"], 2)
+    v["tree"], v["leaf_duals"] = optional(integers, v["tree"]), optional(numbers, v["leaf_duals"], 3)
     v["coef"], v["intercept"] = numbers(v["coef"], 2), numbers(v["intercept"], 1)
     for name in ("names", "feature_names"):
         v[name] = optional(texts, v[name])
@@ -37,6 +38,7 @@ def impossible(v: Mapping[str, Any]) -> list[str]:
         "loss and C are those of a model": v["loss"] in LOSSES and 0.0 < v["C"] < np.inf,
         "numbers are fitted by the squared loss": v["classified"] or v["loss"] == "squared",
         "groups number all columns": groups is None or _numbered(groups, d),
+        "a tree has dual points, and dual points a tree": (v["tree"] is None) == (v["leaf_duals"] is None),
         "every chosen column has a name, or none has": names is None or len(names) == len(indices),
         "every column has a name, or none has": feature_names is None or len(feature_names) == d,
     }

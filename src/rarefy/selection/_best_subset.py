@@ -1,9 +1,11 @@
 """The best r columns for a linear model, with proof."""
 
+import warnings
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import validate_data
 
@@ -15,15 +17,19 @@ from rarefy.certificates._columns import kept_names
 from rarefy.certificates._objective import targets
 from rarefy.certificates._subset import column_scales, make_subset_certificate, weighted_rows
 from rarefy.core.best_subset.problem import SubsetProblem, Trained
-from rarefy.core.best_subset.solve import best_subset
+from rarefy.core.best_subset.solve import BestSubset, best_subset
 from rarefy.core.linalg.rows import Array, Index, as_rows
 from rarefy.core.losses.margins import LOSSES, LossName, MarginLoss
 from rarefy.core.svm.linear_model import linear_model
-from rarefy.exceptions import DegenerateDataError, ParameterError
+from rarefy.exceptions import DegenerateDataError, ParameterError, RarefyWarning
 from rarefy.selection._base import ACCEPTED, N_FEATURES, BaseSelector, SelectionResult, resolve_budget
 
 _ALL_COLUMNS = 3000
 """Up to this many samples or columns the model with all columns is trained as well, to compare with."""
+
+_MANY_CLASSES = 20
+_BRANCHED, _ENTRIES, _NODES = 200, 1 << 17, 100
+"""Without a number given: up to so many groups and entries choices are split, into so many nodes."""
 
 
 class BestSubsetSelector(BaseSelector):
@@ -44,8 +50,9 @@ class BestSubsetSelector(BaseSelector):
         What multiplies the sum of losses, > 0. Small values look at each column for itself, large ones fit the samples
         closely: with few samples, choose it by cross-validation.
     task : {"auto", "classification", "regression"}, default="auto"
-        Whether y holds classes or numbers; "auto" asks scikit-learn for the type of target. The squared loss codes
-        classes by -1 and 1; more than two are each against the rest, with the same columns.
+        Whether y holds classes or numbers; "auto" asks scikit-learn for the type of target, but takes floating-point
+        numbers with more than 20 different values for numbers, whole or not. The squared loss codes classes by -1 and
+        1; more than two are each against the rest, with the same columns.
     groups : array-like of shape (n_features,) or None, default=None
         Labels of groups of columns that are chosen together; None chooses single columns.
     standardize : bool, default=True
@@ -54,7 +61,11 @@ class BestSubsetSelector(BaseSelector):
     gap_tol : float, default=1e-4
         The search ends when the choice is proved to be this close to the best one, as a share.
     max_iter : int, default=100
-        Steps of the relaxation, and exchanges after it.
+        Steps of the relaxation.
+    max_nodes : int or None, default=None
+        Nodes of branch and bound, where a gap is left after that: choices with a column and choices without it are
+        bounded apart, and so on. None allows 100 if X has at most 200 columns (or groups) and 131 072 entries (times
+        classes), and none where a node takes longer and closes less. Interrupting it (Ctrl-C) keeps what is proved.
     random_state : int, RandomState instance or None, default=None
         Not used: nothing is random. For interchange with other selectors.
 
@@ -109,6 +120,7 @@ class BestSubsetSelector(BaseSelector):
         "standardize": ["boolean"],
         "gap_tol": [NOT_NEGATIVE],
         "max_iter": [COUNT],
+        "max_nodes": [Interval(Integral, 0, None, closed="left"), None],
         "random_state": ["random_state"],
     }
 
@@ -127,6 +139,7 @@ class BestSubsetSelector(BaseSelector):
         standardize: bool = True,
         gap_tol: float = 1e-4,
         max_iter: int = 100,
+        max_nodes: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
@@ -137,6 +150,7 @@ class BestSubsetSelector(BaseSelector):
         self.standardize = standardize
         self.gap_tol = gap_tol
         self.max_iter = max_iter
+        self.max_nodes = max_nodes
         self.random_state = random_state
 
     @fit_method
@@ -170,7 +184,8 @@ class BestSubsetSelector(BaseSelector):
         numbered = np.arange(X.shape[1]) if groups is None else groups
         problem = SubsetProblem(rows, Y, costs, MarginLoss(loss), scale, numbered)
         r = min(resolve_budget(self.n_features_to_select, problem.n_groups), problem.n_groups)
-        chosen, dual, n_iter = self._chosen(problem, r)
+        found = self._chosen(problem, r)
+        chosen = found.chosen.groups
         columns, trained = problem.members(chosen), chosen_models(problem, chosen)
         certificate = make_subset_certificate(
             problem,
@@ -180,30 +195,46 @@ class BestSubsetSelector(BaseSelector):
             groups=groups,
             columns=columns,
             n_chosen=len(chosen),
-            dual=dual,
+            dual=found.relaxed.dual,
+            tree=found.tree if found.n_nodes else None,
+            leaf_duals=found.duals if found.n_nodes else None,
             trained=trained,
             all_columns_dual=_all_columns_dual(problem),
             names=kept_names(getattr(self, "feature_names_in_", None), columns),
+            feature_names=getattr(self, "feature_names_in_", None),
         )
         order = np.argsort(-np.sum(trained.coef**2, axis=1), kind="stable")
         coef = (trained.coef * scale[columns, None])[np.argsort(columns)].T
-        extra = {"coef_": coef, "intercept_": trained.intercept, "n_iter_": max(1, n_iter)}
+        extra = {"coef_": coef, "intercept_": trained.intercept, "n_iter_": max(1, found.relaxed.n_iter)}
         extra |= {} if classes is None else {"classes_": classes}
         return SelectionResult.in_order(columns[order], X.shape[1], certificate=certificate, extra=extra)
 
-    def _chosen(self, problem: SubsetProblem, r: int) -> tuple[Index, Array, int]:
-        """Groups, the dual variables that bound all choices, and the steps it took."""
-        if r >= problem.n_groups:
-            every = np.arange(problem.n_groups)
-            return every, problem.train(every).beta, 1
-        progress = progress_bar("choosing")
-        found = best_subset(problem, r, gap_tol=self.gap_tol, max_iter=self.max_iter, progress=progress)
-        return found.chosen.groups, found.duals[0], found.relaxed.n_iter
+    def _chosen(self, problem: SubsetProblem, r: int) -> BestSubset:
+        """Groups, and the dual variables that bound all choices."""
+        nodes = self.max_nodes
+        if nodes is None:
+            small = problem.n_groups <= _BRANCHED and problem.Y.size * problem.X.shape[1] <= _ENTRIES
+            nodes = _NODES if small else 0
+        found = best_subset(
+            problem,
+            r,
+            gap_tol=self.gap_tol,
+            max_iter=self.max_iter,
+            max_nodes=nodes,
+            progress=progress_bar("choosing"),
+        )
+        if found.interrupted:
+            warnings.warn(
+                f"Branching was interrupted after {found.n_nodes} nodes; what is certified holds all the same.",
+                RarefyWarning,
+                stacklevel=2,
+            )
+        return found
 
     def _targets(self, y: Any) -> tuple[LossName, Array, Any]:
         """The loss, one column of targets a model, and the classes if there are any."""
         kind = type_of_target(y)
-        classified = self.task == "classification" or (self.task == "auto" and kind in ("binary", "multiclass"))
+        classified = self.task == "classification" or (self.task == "auto" and _holds_classes(y, kind))
         loss: Any = self.loss if self.loss != "auto" else "squared_hinge" if classified else "squared"
         if not classified:
             if loss != "squared":
@@ -233,6 +264,12 @@ class BestSubsetSelector(BaseSelector):
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
         return tags
+
+
+def _holds_classes(y: Any, kind: str) -> bool:
+    """Whether y holds classes: measured values are often whole, and would be very many of them."""
+    many = y.dtype.kind == "f" and len(np.unique(y)) > _MANY_CLASSES
+    return kind in ("binary", "multiclass") and not many
 
 
 def chosen_models(problem: SubsetProblem, groups: Index) -> Trained:

@@ -81,7 +81,7 @@ def best_subset(
     Parameters
     ----------
     problem : SubsetProblem
-        The problem; it has more than r groups.
+        The problem.
     r : int
         How many groups.
     gap_tol : float
@@ -93,6 +93,8 @@ def best_subset(
     progress : callable or None
         Called with (steps, max_iter), then with (nodes, max_nodes).
     """
+    if r >= problem.n_groups:
+        return _everything(problem)
     first = np.zeros(problem.n_groups)
     weight = problem.costs[:, None] / problem.costs.sum()
     first[highest(problem.pulls(weight * (problem.Y - np.sum(weight * problem.Y, axis=0))), r)] = 1.0
@@ -116,3 +118,13 @@ def best_subset(
             branched.interrupted,
         )
     return BestSubset(chosen, np.array([LEAF]), found.dual[None], found.bound, found)
+
+
+def _everything(problem: SubsetProblem) -> BestSubset:
+    """All groups: there is one choice, and its own dual variables bound it."""
+    every = np.arange(problem.n_groups)
+    only = choice(problem, every)
+    trained = only.trained
+    shares = np.ones(problem.n_groups)
+    found = Relaxed(shares, problem.pulls(trained.beta), trained, trained.dual, trained.beta, trained.value, 1)
+    return BestSubset(only, np.array([LEAF]), trained.beta[None], trained.dual, found)
