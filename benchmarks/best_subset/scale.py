@@ -104,8 +104,10 @@ def picture(rows, path):
         x, y = ([row[key] for row in found] for key in (curve, "seconds"))
         each = [row["seconds"] / row["passes"]["products"] for row in found]
         ax.loglog(x, y, "o-", color="#2a7f9e", label=f"fit, slope {slope(x, y):.2f}")
-        ax.loglog(x, each, "s--", color="#e08a1e", label=f"a product with the data, slope {slope(x, each):.2f}")
+        ax.loglog(x, each, "s--", color="#e08a1e", label=f"fit by its number of passes, slope {slope(x, each):.2f}")
         ax.loglog(x, y[0] * np.array(x) / x[0], ":", color="0.6", label="linear")
+        ax.set_xticks(x, [f"{value:,}" for value in x], fontsize=8)
+        ax.minorticks_off()
         ax.set_xlabel(label)
         ax.legend(frameon=False, fontsize=9)
     axes[0].set_ylabel("seconds of processor time")
