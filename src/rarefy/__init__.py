@@ -24,17 +24,19 @@ if TYPE_CHECKING:
         ridge_curve,
         ridge_risk,
     )
-    from rarefy.selection import StabilityReport, selection_stability
+    from rarefy.selection import BestSubsetCurve, StabilityReport, best_subset_curve, selection_stability
 
 __version__ = "0.1.0"
 
 _SUBPACKAGES = ("certificates", "config", "datasets", "exceptions", "kernel", "metrics", "ranking", "selection")
 _HOME = {
+    "BestSubsetCurve": "selection",
     "Certificate": "certificates",
     "KernelCertificate": "certificates",
     "RidgeCurve": "certificates",
     "StabilityReport": "selection",
     "SubsetCertificate": "certificates",
+    "best_subset_curve": "selection",
     "certified_signs": "certificates",
     "certify": "certificates",
     "certify_kernels": "certificates",
@@ -47,11 +49,13 @@ _HOME = {
 }
 
 __all__ = [
+    "BestSubsetCurve",
     "Certificate",
     "KernelCertificate",
     "RidgeCurve",
     "StabilityReport",
     "SubsetCertificate",
+    "best_subset_curve",
     "certificates",
     "certified_signs",
     "certify",

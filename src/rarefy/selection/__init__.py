@@ -9,10 +9,12 @@ from rarefy.selection._random import RandomSelector
 from rarefy.selection._relief import ReliefSelector
 from rarefy.selection._rrqr import RRQRSelector
 from rarefy.selection._stability import StabilityReport, selection_stability
+from rarefy.selection._subset_curve import BestSubsetCurve, best_subset_curve
 from rarefy.selection._support_vectors import SupportVectorSelector
 
 __all__ = [
     "BSSSelector",
+    "BestSubsetCurve",
     "BestSubsetSelector",
     "InformationGainSelector",
     "LPSVMSelector",
@@ -22,5 +24,6 @@ __all__ = [
     "ReliefSelector",
     "StabilityReport",
     "SupportVectorSelector",
+    "best_subset_curve",
     "selection_stability",
 ]

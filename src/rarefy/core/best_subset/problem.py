@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 
 from rarefy.core.linalg.rows import Array, DenseRows, Index, Rows, gathered
-from rarefy.core.losses.margins import MarginLoss
+from rarefy.core.losses.margins import MarginLoss, best_intercept
 from rarefy.core.svm.linear_model import linear_model, rows_of
 
 Start = tuple[Array, Array]
@@ -117,6 +117,14 @@ class SubsetProblem:
         if d > n:
             return rows_of(self.columns.gram(self.scale**2))
         return DenseRows((self.columns.take(np.arange(d)) * self.scale[:, None]).T)
+
+    def empty_value(self) -> float:
+        """The objective of the intercepts alone."""
+        nothing, total = np.zeros(len(self.Y)), 0.0
+        for y in self.Y.T:
+            b = best_intercept(self.loss, y, nothing, self.costs)
+            total += float(self.costs @ self.loss.values(y, nothing + b))
+        return total
 
     def gain(self, beta: Array) -> float:
         """h(beta)."""

@@ -38,7 +38,8 @@ _WIDEST = 1 << 22
 """Entries of the columns, and pairs of columns, that the model looks at, at most."""
 _ROUNDED = 0.25
 """The hinge's curvature is that of a hinge with a corner as round as this."""
-_LEAST_GAIN = 1e-7
+_LEAST_GAIN, _LEAST_SHARE = 1e-7, 1e-3
+"""An exchange counts if it gains more than the first of the objective, and than the second of what is left to gain."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,14 +63,22 @@ def choice(problem: SubsetProblem, groups: Index, start: Trained | None = None) 
 
 def exchanged(problem: SubsetProblem, found: Choice, enough: float) -> Choice:
     """The set after exchanges that lower its objective; it is left when the objective is down to `enough`."""
-    while found.value > enough and (better := _best_exchange(problem, found)) is not None:
+    while found.value > enough:
+        least = max(_LEAST_GAIN * found.value, _LEAST_SHARE * (found.value - enough) if enough > 0.0 else 0.0)
+        better = _best_exchange(problem, found, found.value - least)
+        if better is None:
+            break
         found = better
     return found
 
 
-def searched(problem: SubsetProblem, r: int, shares: Array, pulls: Array, first: Choice, enough: float) -> Choice:
+def searched(
+    problem: SubsetProblem, r: int, shares: Array, pulls: Array, first: Choice, enough: float, thorough: bool = True
+) -> Choice:
     """The best set that is found from a relaxation's shares and pulls and from a first set."""
-    pool = [exchanged(problem, first, enough)]
+    pool = [exchanged(problem, min(first, choice(problem, highest(shares, r)), key=lambda one: one.value), enough)]
+    if not thorough:
+        return pool[0]
 
     def add(groups: Index) -> None:
         found = exchanged(problem, choice(problem, eliminated(problem, groups, r), pool[0].trained), enough)
@@ -81,7 +90,6 @@ def searched(problem: SubsetProblem, r: int, shares: Array, pulls: Array, first:
         return pool[0].value > _NARROW * enough
 
     support = np.flatnonzero(shares > 1e-6)
-    add(highest(shares, r))
     for groups in (support[highest(shares[support], 8 * r)], highest(shares, 2 * r), highest(pulls, r)):
         if wide():
             add(groups)
@@ -114,10 +122,9 @@ def highest(scores: Array, count: int) -> Index:
     return np.argsort(-scores, kind="stable")[:count]
 
 
-def _best_exchange(problem: SubsetProblem, found: Choice) -> Choice | None:
-    """A set that exchanges make better, if there is one among those that should help most."""
+def _best_exchange(problem: SubsetProblem, found: Choice, limit: float) -> Choice | None:
+    """A set below the limit that exchanges lead to, if there is one among those that should help most."""
     pulls = problem.pulls(found.trained.beta)
-    limit = found.value * (1.0 - _LEAST_GAIN)
     inside = np.zeros(problem.n_groups, dtype=bool)
     inside[found.groups] = True
     others = np.flatnonzero(~inside & (0.5 * (pulls - pulls[found.groups].min()) > found.value - limit))

@@ -7,7 +7,7 @@ import numpy as np
 
 from rarefy.core.best_subset.branching import LEAF, branch
 from rarefy.core.best_subset.problem import SubsetProblem
-from rarefy.core.best_subset.relaxation import Relaxed, relaxed
+from rarefy.core.best_subset.relaxation import Relaxed, project, relaxed
 from rarefy.core.best_subset.search import Choice, choice, highest, searched
 from rarefy.core.linalg.rows import Array, Index
 
@@ -74,6 +74,8 @@ def best_subset(
     gap_tol: float = 1e-4,
     max_iter: int = 100,
     max_nodes: int = 0,
+    start: Relaxed | None = None,
+    thorough: bool = True,
     progress: Progress | None = None,
 ) -> BestSubset:
     """Choose r of the groups.
@@ -90,22 +92,23 @@ def best_subset(
         Steps of the relaxation.
     max_nodes : int
         Nodes of branch and bound where a gap is left.
+    start : Relaxed or None
+        The relaxation of a similar problem, or of another r, to start from.
+    thorough : bool
+        Whether sets are looked for from several sides where the gap is wide.
     progress : callable or None
         Called with (steps, max_iter), then with (nodes, max_nodes).
     """
     if r >= problem.n_groups:
         return _everything(problem)
-    first = np.zeros(problem.n_groups)
-    weight = problem.costs[:, None] / problem.costs.sum()
-    first[highest(problem.pulls(weight * (problem.Y - np.sum(weight * problem.Y, axis=0))), r)] = 1.0
+    first = _starting_shares(problem, r, start)
     sets = _Sets(problem, r, gap_tol, progress, max_iter)
     sets.consider(first)
     assert sets.best is not None
-    found = relaxed(
-        problem, r, s=first, start=sets.best.trained.start, tol=0.1 * gap_tol, max_iter=max_iter, watch=sets.watch
-    )
+    before = sets.best.trained.start if start is None else start.trained.start
+    found = relaxed(problem, r, s=first, start=before, tol=0.1 * gap_tol, max_iter=max_iter, watch=sets.watch)
     enough = found.bound / (1.0 - gap_tol) if found.bound > 0.0 else 0.0
-    chosen = searched(problem, r, found.s, found.pulls, sets.best, enough)
+    chosen = searched(problem, r, found.s, found.pulls, sets.best, enough, thorough)
     if max_nodes and chosen.value > enough:
         branched = branch(problem, r, chosen, found, gap_tol=gap_tol, max_nodes=max_nodes, progress=progress)
         return BestSubset(
@@ -118,6 +121,16 @@ def best_subset(
             branched.interrupted,
         )
     return BestSubset(chosen, np.array([LEAF]), found.dual[None], found.bound, found)
+
+
+def _starting_shares(problem: SubsetProblem, r: int, start: Relaxed | None) -> Array:
+    """The groups whose columns go with the targets most, or the shares of a relaxation made more or fewer."""
+    if start is not None:
+        return project(start.s * (r / start.s.sum()), r)
+    shares = np.zeros(problem.n_groups)
+    weight = problem.costs[:, None] / problem.costs.sum()
+    shares[highest(problem.pulls(weight * (problem.Y - np.sum(weight * problem.Y, axis=0))), r)] = 1.0
+    return shares
 
 
 def _everything(problem: SubsetProblem) -> BestSubset:
