@@ -14,7 +14,8 @@ f: for every allowed beta and every f,
     c l(y, f) >= gain(beta) - beta f.
 
 The hinge has no second derivative; solvers use it with its corner rounded (`rounding` > 0), as in
-`rarefy.core.losses.hinge`.
+`rarefy.core.losses.hinge`; its gain is then y beta - rounding beta^2 / c. What is allowed for it is allowed for the
+hinge, and gains more there.
 """
 
 from dataclasses import dataclass
@@ -82,10 +83,10 @@ class MarginLoss:
         return bool(np.all((size >= 0.0) & (size <= (c if self.bounded else np.inf))))
 
     def gains(self, y: Array, beta: Array, c: Array) -> Array:
-        """What each row adds to the dual objective, for allowed dual variables of the loss without rounding."""
+        """What each row adds to the dual objective, for allowed dual variables."""
         size = y * beta
         if self.name == "hinge":
-            return size
+            return size - self.rounding * beta**2 / c if self.rounding else size
         if self.name == "logistic":
             p = size / c
             return -c * (_times_log(p) + _times_log(1.0 - p))

@@ -97,9 +97,7 @@ def linear_model(
     problem = _Problem(F, y, costs, loss)
     best: LinearModel | None = None
     with threads_for(F.shape[1]):
-        # From a similar problem's solution the roundest hinges are a detour.
-        roundings = _ROUNDINGS if start is None else _ROUNDINGS[_SIMILAR:]
-        for rounding in roundings if loss.name == "hinge" else (0.0,):
+        for rounding in _roundings(loss, start is not None):
             smooth = replace(problem, loss=replace(loss, rounding=rounding))
             v, b, beta = _newton(smooth, v, b, tol, max_iter)
             found = _pair(problem, v, b, beta)
@@ -109,6 +107,15 @@ def linear_model(
                 break
     assert best is not None
     return best if F is X else _in_columns(problem, X, best)
+
+
+def _roundings(loss: MarginLoss, similar: bool) -> tuple[float, ...]:
+    """How round the hinge's corner is, from one stage to the next; from a similar solution fewer stages do."""
+    if loss.name != "hinge":
+        return (0.0,)
+    if loss.rounding:  # the rounded hinge itself is what is minimised
+        return (*(() if similar else (r for r in _ROUNDINGS if r > loss.rounding)), loss.rounding)
+    return _ROUNDINGS[_SIMILAR:] if similar else _ROUNDINGS
 
 
 def _square(X: Rows) -> Rows:
