@@ -14,6 +14,7 @@ EPS, TOL, RESOLVED, EQUAL = 2.0**-52, 1e-8, 5e-4, 1e-6
 METHODS = ("bss", "dual", "unweighted", "adaptive", "top", "all", "given", "replacement", "poisson")
 entropy = lambda p: -sum(q * np.log(np.where(q > 0, q, 1)) for q in (p, 1 - p))
 number = lambda value: np.inf if value is None else np.multiply(value, 1.0)  # JSON has no infinity
+page = __import__("importlib.util").util.find_spec("check_subset") and __import__("check_subset")  # if it was copied
 kinds = lambda v: {type(v)}.union(*map(kinds, v.values() if isinstance(v, dict) else v if isinstance(v, list) else ()))
 
 
@@ -59,8 +60,7 @@ def spectral(c, X, idx, w):  # (what, whether it holds)
         for x, sign in ((low, 1), (high, -1)):  # an error if it is not proved
             shift = 0.55 * EPS * ((d + n + 12) * x * np.trace(K) + (len(idx) + n + 12) * np.trace(P))
             cholesky(sign * (P - x * K) - shift * np.eye(n))
-    for a, b in ((s[0], top), (s[k - 1], bottom), (after, c["next_singular_value"])):
-        yield "singular values", abs(a - b) <= 2e-7 * a + 20 * EPS * s[0]
+    yield "values", np.allclose([top, bottom, c["next_singular_value"]], [s[0], s[k - 1], after], 2e-7, 20 * EPS * s[0])
     hidden, (Q, t, _) = floor if rank < min(n, d) or not c["complete"] else 0.0, svd(X[:, idx], False)
     unseen = (X.any(axis=0) & (np.hypot.reduce(X, axis=0) <= hidden)).sum()
     yield "resolution", abs(hidden - c["resolution"]) <= 1e-4 * hidden and c["unseen"] == unseen
@@ -122,8 +122,9 @@ def check(c, X, y, v=None):  # (what, whether it holds), to be read up to the fi
     G = sketch and np.random.default_rng(sketch["seed"]).standard_normal((sketch["size"], len(rows)))
     yield from spectral(c, X[rows] if G is None else G @ X[rows] / np.sqrt(len(G)), idx, w)
     yield from penalised(c["regularised"], X[rows], idx, w) if c["regularised"] is not None else ()
-    yield "labels", c["objective"] is c["all_rows"] is None if y is None else len(y) == n
+    yield "labels", c["objective"] is c["all_rows"] is c["optimal"] is None if y is None else len(y) == n
     yield from models(c["objective"], X, X[:, idx] * np.minimum(w, 1), y) if c["objective"] is not None else ()
+    yield from page.optimal(c, X, y) if page and c["optimal"] is not None else ()  # beside the best columns there are
     if c["all_rows"] is not None:  # in the kept columns, rows beyond those that the eigenvalues are about do not matter
         yield "all_rows", c["rows"] is not None and not np.delete(c["all_rows"]["dual"], rows, 0).any()
         yield from models(c["all_rows"], X[:, idx] * w, X[:, idx] * w, y)
@@ -132,8 +133,7 @@ def check(c, X, y, v=None):  # (what, whether it holds), to be read up to the fi
 if __name__ == "__main__":
     try:
         c = json.loads(bytes(np.fromfile(sys.argv[1], np.uint8)))
-        if "n_chosen" in c:  # how close a choice of columns is to the best one: a page of its own, to be copied too
-            from check_subset import check
+        check = page.check if "n_chosen" in c else check  # how close a choice of columns is to the best one
         for what in (what for what, holds in check(c, *load(*sys.argv[2:])) if not holds):
             sys.exit(print(f"not verified: {what}") or 1)
     except Exception as error:  # a factorisation that fails proves nothing; anything else cannot be read

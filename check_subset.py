@@ -52,6 +52,20 @@ def branches(tree, duals, r, group, *data):  # choices with a group and without 
     return min(bounds) if len(bounds) == len(duals) and not waiting else -np.inf
 
 
+def optimal(c, X, y):  # how close the columns of another certificate are to the best as many, from both sides
+    o, idx, loss, C = c["optimal"], np.array(c["indices"]), c["objective"]["loss"], number(c["objective"]["C"])
+    one, best, w = np.unique(y)[len(np.unique(y)) == 2 :], np.array(o["best"]), np.minimum(c["weights"], 1)
+    Y = y.reshape(len(y), -1) if loss == "squared" and y.dtype.kind in "fiu" else 2.0 * (y.reshape(-1, 1) == one) - 1.0
+    yield "best", best.dtype.kind == "i" and best.shape == idx.shape and len({*best}) == len(best)
+    yield "best", 0 <= min(best) <= max(best) < X.shape[1]
+    gains, pulls = below(number(o["dual"]), X, Y, C, loss)
+    yield "lower", -np.inf < o["lower"] <= gains - np.sort(pulls)[::-1][: len(idx)].sum() / 2
+    gains, pulls = below(number(o["own_dual"]), X[:, idx] * w, Y, C, loss)
+    yield "own_lower", -np.inf < o["own_lower"] <= gains - pulls.sum() / 2
+    reached = above(number(o["best_coef"]), number(o["best_intercept"]), X[:, best], Y, C, loss)
+    yield "best_upper", reached <= o["best_upper"] < np.inf
+
+
 def check(c, X, y, weight):  # (what, whether it holds), to be read up to the first that does not
     (n, d), r, C, loss, value = X.shape, c["n_chosen"], number(c["C"]), c["loss"], number(c["objective"])
     group = np.array(range(d) if c["groups"] is None else c["groups"])

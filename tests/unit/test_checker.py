@@ -44,7 +44,7 @@ def labelled(tmp_path):
     return rarefy.certify(X, range(20), None, y, C=1.0), X, y
 
 
-@pytest.mark.parametrize(("name", "length"), [("check_certificate", 150), ("check_subset", 100)])
+@pytest.mark.parametrize(("name", "length"), [("check_certificate", 150), ("check_subset", 120)])
 def test_it_is_short_and_imports_numpy_only(name, length):
     lines = (ROOT / f"{name}.py").read_text(encoding="utf-8").splitlines()
     assert len(lines) <= length

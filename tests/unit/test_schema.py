@@ -14,6 +14,7 @@ import rarefy
 from rarefy.certificates import Certificate, KernelCertificate, SubsetCertificate
 from rarefy.certificates._kernel_objective import KernelObjective
 from rarefy.certificates._objective import Objective
+from rarefy.certificates._optimality import Optimality
 from rarefy.core.certificates.kernel_values import Regularised
 from rarefy.core.linalg.sketch import Sketch
 
@@ -25,6 +26,7 @@ CLASSES = {
     "subset_certificate": SubsetCertificate,
     "objective": Objective,
     "kernel_objective": KernelObjective,
+    "optimality": Optimality,
     "regularised": Regularised,
     "sketch": Sketch,
 }

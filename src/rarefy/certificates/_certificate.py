@@ -19,6 +19,7 @@ from rarefy.certificates._html import certificate_html
 from rarefy.certificates._json_values import checked_fields, plain
 from rarefy.certificates._labels import label_faults
 from rarefy.certificates._objective import Objective
+from rarefy.certificates._optimality import Optimality
 from rarefy.certificates._statement import sentences
 from rarefy.certificates._verdict import Verdict, draw_shares, headline, share_of, verdict_on
 from rarefy.core.certificates.kernel_values import Regularised
@@ -61,6 +62,9 @@ class Certificate(Claims):
         Share of the objective of any linear SVM, with any labels and cost, that is kept at least.
     objective_ratio : float or None
         Share of the objective that is kept at least, for the labels and the cost given to `certify`.
+    optimality, optimality_ceiling : float or None
+        The kept columns are at least and at most this share as good as the best as many there are, for the same labels
+        and cost: the least objective of any choice over theirs.
     all_rows_ratio : float or None
         The same as `soft_margin_ratio` for all rows, where the certificate is about some and speaks of the rest.
     explained_ratio : float or None
@@ -122,6 +126,8 @@ class Certificate(Claims):
         What holds for one ridge penalty.
     fingerprint : str or None
         Hash of the data.
+    optimal : Optimality or None
+        Bounds on what the best columns reach, and the points that prove them.
 
     See Also
     --------
@@ -170,6 +176,7 @@ class Certificate(Claims):
     all_rows: Objective | None = None
     regularised: Regularised | None = None
     fingerprint: str | None = None
+    optimal: Optimality | None = None
 
     @property
     def share(self) -> float | None:
@@ -340,6 +347,8 @@ _DERIVED = (
     "soft_margin_ratio",
     "risk_ratio",
     "objective_ratio",
+    "optimality",
+    "optimality_ceiling",
     "all_rows_ratio",
     "explained_ratio",
     "statement",

@@ -15,6 +15,7 @@ from rarefy.certificates._columns import all_names, checked_weights, support_ind
 from rarefy.certificates._fingerprint import fingerprint
 from rarefy.certificates._labels import measured
 from rarefy.certificates._objective import make_objective
+from rarefy.certificates._optimality import make_optimality
 from rarefy.core.certificates.measure import dominant_mean, measure, with_proof, with_span
 from rarefy.core.certificates.measurement import Measurement
 from rarefy.core.certificates.pencil import row_pencil
@@ -65,7 +66,8 @@ def certify(
         keeps the columns as they are.
     y : array-like of shape (n_samples,) or None, default=None
         Class labels, or responses for ridge regression. Of two classes the hard margin and the enclosing ball are also
-        measured before and after selection. With `C` (or `alpha`) the share of the objective that is kept is proved.
+        measured before and after selection. With `C` (or `alpha`) the share of the objective that is kept is proved,
+        and how close these columns are to the best as many there are (`optimality`, `optimality_ceiling`).
     loss : {"hinge", "squared_hinge", "logistic", "squared"}, default="hinge"
         The loss of the objective 1/2 ||w||^2 + C times the sum of losses, with a free intercept. Squared losses carry
         no factor 1/2.
@@ -148,4 +150,6 @@ def _with_labels(
             measured(X, found.indices, found.weights, y)  # says what is wrong with y
     if C is None:
         return found
-    return replace(found, objective=make_objective(X, found.indices, found.weights, y, loss, float(C)))
+    objective = make_objective(X, found.indices, found.weights, y, loss, float(C))
+    optimal = make_optimality(X, found.indices, found.weights, y, objective)
+    return replace(found, objective=objective, optimal=optimal)

@@ -39,6 +39,7 @@ from rarefy.core.sparsify.leverage import distortion_bound as leverage_bound
 
 if TYPE_CHECKING:
     from rarefy.certificates._objective import Objective
+    from rarefy.certificates._optimality import Optimality
     from rarefy.core.certificates.kernel_values import Regularised
     from rarefy.core.linalg.rows import Array, Index
     from rarefy.core.linalg.sketch import Sketch
@@ -73,6 +74,7 @@ class Claims:
         objective: Objective | None
         all_rows: Objective | None
         regularised: Regularised | None
+        optimal: Optimality | None
 
     @property
     def kind(self) -> Kind:
@@ -180,6 +182,18 @@ class Claims:
     def objective_ratio(self) -> float | None:
         """Share of the model's objective that is kept at least, for the given labels and cost."""
         return None if self.objective is None else self.objective.ratio
+
+    @property
+    def optimality(self) -> float | None:
+        """Proved share of the best columns there are, of as many as are kept; see `optimality_ceiling`."""
+        if self.optimal is None or self.objective is None:
+            return None
+        return self.optimal.floor(self.objective)
+
+    @property
+    def optimality_ceiling(self) -> float | None:
+        """A share of the best columns that the kept ones do not exceed, because better ones are known."""
+        return None if self.optimal is None or self.objective is None else self.optimal.ceiling()
 
     @property
     def all_rows_ratio(self) -> float | None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from rarefy.certificates._json_values import flag, integer, integers, number, numbers, optional, pair, text, texts
 from rarefy.certificates._objective import Objective
+from rarefy.certificates._optimality import Optimality
 from rarefy.core.certificates.kernel_values import Regularised
 from rarefy.core.linalg.sketch import Sketch
 from rarefy.core.losses.margins import LOSSES
@@ -48,6 +49,7 @@ def convert(v: dict[str, Any]) -> None:
     for name in ("objective", "all_rows"):
         v[name] = None if v[name] is None else _objective(**v[name])
     v["regularised"] = optional(regularised, v["regularised"])
+    v["optimal"] = None if v["optimal"] is None else _optimality(**v["optimal"])
 
 
 def regularised(values: Any) -> Regularised:
@@ -67,6 +69,28 @@ def _objective(
         numbers(coef, 2),
         numbers(intercept, 1),
         number(empty),
+    )
+
+
+def _optimality(
+    lower: Any,
+    dual: Any,
+    own_lower: Any,
+    own_dual: Any,
+    best: Any,
+    best_upper: Any,
+    best_coef: Any,
+    best_intercept: Any,
+) -> Optimality:
+    return Optimality(
+        number(lower, -np.inf),
+        numbers(dual, 2),
+        number(own_lower, -np.inf),
+        numbers(own_dual, 2),
+        integers(best),
+        number(best_upper),
+        numbers(best_coef, 2),
+        numbers(best_intercept, 1),
     )
 
 
@@ -113,6 +137,8 @@ def _conditions(v: Mapping[str, Any]) -> dict[str, bool]:
         "an objective has one of the losses, a positive C and finite bounds": all(
             v[name] is None or _sound(v[name]) for name in ("objective", "all_rows")
         ),
+        "how close columns are to the best needs their objective, and finite bounds": v["optimal"] is None
+        or (v["objective"] is not None and v["optimal"].finite),
     }
 
 

@@ -24,6 +24,8 @@ def label_faults(c: "Certificate", X: Rows, indices: Index, y: Any) -> list[str]
         raise ParameterError(f"y must have one entry for each of the {X.shape[0]} rows of X; got shape {y.shape}.")
     try:
         found = [] if c.objective is None else c.objective.faults(X, indices, c.weights, y)
+        if c.optimal is not None and c.objective is not None:
+            found += c.optimal.faults(X, indices, c.weights, y, c.objective)
         return found + _all_rows_faults(c, X, indices, y)
     except ValueError as error:  # numbers where classes are needed, one class, values that are missing
         return [f"y does not suit the loss: {error}"]

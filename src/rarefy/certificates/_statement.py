@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rarefy.certificates._verdict import percent
+
 if TYPE_CHECKING:
     from rarefy.certificates._certificate import Certificate
 
@@ -69,6 +71,12 @@ def _objective_claims(c: "Certificate") -> list[str]:
         )
         if np.any(c.weights > 1.0):
             lines[-1] += " Weights above 1 count as 1 there."
+    if c.optimal is not None and c.optimality is not None and c.optimality_ceiling is not None:
+        lines.append(
+            f"These {len(c.indices)} columns are at least {percent(c.optimality)} and at most "
+            f"{percent(c.optimality_ceiling)} as good as the best {len(c.indices)} there are: no choice is below "
+            f"{c.optimal.lower:.6g}, and other columns reach {c.optimal.best_upper:.6g} (`optimal.best`)."
+        )
     if c.all_rows_ratio is not None:
         lines.append(
             f"All rows: the rows beyond these do not matter to the model in the kept columns (a dual and a primal "

@@ -139,6 +139,7 @@ def draw_shares(c: "Certificate", ax: Any) -> Any:
     growth = max(1.0, c.eigenvalues[1])
     named = {
         "objective, these labels": c.objective_ratio,
+        "of the best columns there are": c.optimality,
         "objective, all rows": c.all_rows_ratio,
         "SVM objective, any labels": c.soft_margin_ratio,
         "margin² / radius², any labels": None if c.margin_floor is None else c.margin_floor / growth,
