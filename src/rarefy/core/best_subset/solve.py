@@ -14,6 +14,8 @@ from rarefy.core.linalg.rows import Array, Index
 _LOOK = 10
 """Steps of the relaxation between two looks at the sets that it suggests."""
 
+_SMALL = 1e6
+"""Sets are looked for from several sides up to so many samples times models times groups."""
 _ROUNDED = 5e-3
 """The hinge is searched with a corner as round as this, and what is found is evaluated with the hinge itself."""
 
@@ -124,6 +126,7 @@ def best_subset(
     before = sets.best.trained.start if start is None else start.trained.start
     top = relaxed(problem, r, s=first, start=before, tol=0.1 * gap_tol, max_iter=max_iter, watch=sets.watch)
     enough = top.bound / (1.0 - gap_tol) if top.bound > 0.0 else 0.0
+    thorough = thorough and problem.Y.size * r <= _SMALL
     chosen = searched(problem, r, top.s, top.pulls, sets.best, enough, thorough)
     if max_nodes and chosen.value > enough:
         branched = branch(problem, r, chosen, top, gap_tol=gap_tol, max_nodes=max_nodes, progress=progress)
