@@ -1,4 +1,4 @@
-"""Run trials: python trials/run.py [--problems N] [--seed S] [--forgeries] [--output results.json].
+"""Run trials: python trials/run.py [--problems N] [--seed S] [--forgeries | --subsets] [--output results.json].
 
 Of N problems two thirds are about kernel matrices, spread over the decades of the condition number, and one third is
 about objectives. What is wrong is printed as it is found; the exit code is 1 if anything is.
@@ -16,6 +16,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from trials.exact import DECADES, objective_trial, trial  # noqa: E402
 from trials.forgeries import forgery_matrix  # noqa: E402
+from trials.subsets import subset_trial  # noqa: E402
 
 GOALS = ("violated", "honest, not verified", "accepted and improved", "disagreements", "raw errors")
 
@@ -47,6 +48,7 @@ def main():
     parser.add_argument("--problems", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--forgeries", action="store_true", help="the whole forgery matrix instead")
+    parser.add_argument("--subsets", action="store_true", help="bounds on choices against all choices instead")
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     start = time.perf_counter()
@@ -54,6 +56,9 @@ def main():
         kappas, scales = [10.0**e for e in DECADES], [10.0**e for e in (-6, -3, 0, 3, 6)]
         tally = forgery_matrix(options.seed, kappas, scales)
         tables, wrong = {"forgeries": tally.counts}, tally.examples
+    elif options.subsets:
+        wrong = []
+        tables = {"subsets": _sum((subset_trial(options.seed + i) for i in range(options.problems)), wrong)}
     else:
         tables, wrong = exact_trials(options.problems, options.seed)
     total = sum(tables.values(), Counter())

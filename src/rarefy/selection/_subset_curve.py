@@ -238,7 +238,8 @@ def best_subset_curve(
 def _sizes(n_features: Any, most: int) -> list[int]:
     if n_features is None:
         return np.unique(np.round(np.geomspace(1, min(most, 200), _POINTS)).astype(int)).tolist()
-    sizes = np.unique(np.asarray(n_features))
-    if sizes.ndim != 1 or not len(sizes) or sizes.dtype.kind not in "iu" or not 1 <= sizes[0] <= sizes[-1] <= most:
+    given = np.asarray(n_features)
+    sizes = np.unique(given) if given.ndim == 1 and given.dtype.kind in "iu" else np.zeros(0, dtype=int)
+    if not len(sizes) or not 1 <= sizes[0] <= sizes[-1] <= most:
         raise ParameterError(f"n_features of best_subset_curve must be integers from 1 to {most}; got {n_features!r}.")
     return [int(size) for size in sizes]
