@@ -37,19 +37,25 @@ def above(w, b, X, Y, C, loss):  # the objective of a model, rounded up
     return (0.5 * (w**2).sum() + (C * losses).sum()) * (1 + 4 * h) if w.shape[1:] == b.shape == Y.shape[1:] else np.inf
 
 
-def branches(tree, duals, r, group, *data):  # choices with a group and without it, and so on: the least bound of leaves
-    waiting, bounds = [(set(), set())], []
+def branches(tree, duals, r, value, group, *data):  # choices with a group and without it, and so on, down to leaves
+    waiting, bounds, numbers = [(set(), set())], [], np.arange(max(group) + 1)
+    always = never = numbers >= 0
     for g in tree:  # in preorder; -1 is a leaf
         inside, outside = waiting.pop()
         if g >= 0:
             waiting += [(inside, outside | {g}), (inside | {g}, outside)]
             continue
         gains, pulls = below(duals[len(bounds)], *data)
-        pulls = np.bincount(group, pulls)
+        pulls, count = np.bincount(group, pulls), r - len(inside)
         free, fixed = np.sort(np.delete(pulls, [*inside | outside]))[::-1], pulls[[*inside]].sum()
-        possible = 0 <= r - len(inside) <= len(free)
-        bounds.append(gains - (fixed + free[: r - len(inside)].sum()) / 2 if possible else np.inf)
-    return min(bounds) if len(bounds) == len(duals) and not waiting else -np.inf
+        bounds.append(gains - (fixed + free[:count].sum()) / 2 if 0 <= count <= len(free) else np.inf)
+        if bounds[-1] <= value:  # else no choice of this leaf is a best one
+            room, within, without = 2 * (value - bounds[-1]), np.isin(numbers, [*inside]), np.isin(numbers, [*outside])
+            last, following = np.append(free[:count], np.inf)[-1 - (count > 0)], np.append(free, -np.inf)[count]
+            always = always & (within | (~without & (pulls - following > room)))
+            never = never & (without | (~within & (last - pulls > room)))
+    whole = len(bounds) == len(duals) and not waiting
+    return (min(bounds), always, never) if whole else (-np.inf, numbers < 0, numbers < 0)
 
 
 def optimal(c, X, y):  # how close the columns of another certificate are to the best as many, from both sides
@@ -93,12 +99,14 @@ def check(c, X, y, weight):  # (what, whether it holds), to be read up to the fi
     bound = gains - order[:r].sum() / 2
     leaves, tree = number(c["leaf_duals"]), np.array(c["tree"])
     yield "tree", c["tree"] is c["leaf_duals"] is None or (leaves.shape[1:] == Y.shape and tree.dtype.kind == "i")
-    lower = max(bound, branches(tree, leaves, r, group, X, Y, C, loss)) if c["tree"] is not None else bound
-    yield "lower_bound", c["lower_bound"] is None or c["lower_bound"] <= lower
+    least, every, none = (bound, settled > 1, settled > 1)
+    if c["tree"] is not None:
+        least, every, none = branches(tree, leaves, r, value, group, X, Y, C, loss)
+    yield "lower_bound", c["lower_bound"] is None or c["lower_bound"] <= max(bound, least)
     yield "objective", above(number(c["coef"]), number(c["intercept"]), X[:, idx], Y, C, loss) <= value
     # Without a group of the r largest the next one enters the bound, with another group the last of the r leaves it.
     always, never = pulls - order[r] > 2 * (value - bound), order[r - 1] - pulls > 2 * (value - bound)
-    yield "settled", (always | (r == len(pulls)))[settled == 1].all() and never[settled == -1].all()
+    yield "settled", (always | every | (r == len(pulls)))[settled == 1].all() and (never | none)[settled == -1].all()
     whole = number(c["all_columns_dual"])
     yield "all_columns_dual", c["all_columns_dual"] is None or whole.shape == Y.shape
     if c["all_columns_bound"] is not None:

@@ -307,7 +307,7 @@ def test_a_bound_from_fewer_pulls_than_columns_is_refused():
     honest = BestSubsetSelector(3, C=C, loss="squared_hinge").fit(X, y).certificate_
     pulls = np.sort(((X / X.std(axis=0)).T @ honest.dual)[:, 0] ** 2)[::-1]
     gains = np.abs(honest.dual).sum() - np.sum(honest.dual**2) / (4 * C)
-    values = json.loads(json.dumps(honest.to_dict())) | {"tree": None, "leaf_duals": None}  # one point alone
+    values = json.loads(json.dumps(honest.to_dict())) | {"tree": None, "leaf_duals": None, "settled": [0] * 8}
     for lower, proved in ((gains - pulls[:3].sum() / 2, True), (gains - pulls[:2].sum() / 2, False)):
         forged = values | {"lower_bound": lower * (1 - 1e-6)}
         assert bool(SubsetCertificate.from_dict(forged).verify(X, y)) == proved

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import fields, replace
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,8 @@ import rarefy.certificates._subset as subset_module
 from rarefy import SubsetCertificate
 from rarefy.core.certificates.subset import SubsetBound, SubsetBounds
 from rarefy.core.linalg.rows import as_rows
+from rarefy.core.losses.margins import MarginLoss
+from rarefy.core.svm.linear_model import linear_model
 from rarefy.exceptions import ParameterError
 from rarefy.selection import BestSubsetSelector
 
@@ -265,3 +268,29 @@ def test_a_group_that_is_split_twice_counts_once():
     once = bounds.of_tree(np.array([0, -1, -1]), np.stack([dual] * 2), 3)
     twice = bounds.of_tree(np.array([0, 0, -1, -1, -1]), np.stack([dual] * 3), 3)
     assert plain == once == twice
+
+
+def test_trees_settle_groups_and_what_they_settle_is_true():
+    X, y = data(n=24, d=8, seed=3)
+    one, many = (BestSubsetSelector(3, C=1.0, max_nodes=nodes).fit(X, y).certificate_ for nodes in (0, 400))
+    assert np.sum(many.settled != 0) > np.sum(one.settled != 0)
+    assert np.all(many.settled[one.settled != 0] == one.settled[one.settled != 0])
+    assert accepted(many, X, y)
+    values = {S: objective_of(X, y, S, 1.0) for S in combinations(range(8), 3)}
+    best = min(values.values())
+    for S, value in values.items():
+        if value <= best * (1 + 1e-7):
+            assert set(np.flatnonzero(many.settled == 1)) <= set(S)
+            assert not set(np.flatnonzero(many.settled == -1)) & set(S)
+    for change in (1, -1):
+        forged = many.settled.copy()
+        forged[np.flatnonzero(many.settled == 0)[:1]] = change
+        if np.any(many.settled == 0):
+            assert not accepted(again(many, settled=forged.tolist()), X, y)
+    assert not accepted(again(many, settled=(-many.settled).tolist()), X, y)
+    assert "<strong>Certificate" in many._repr_html_()
+
+
+def objective_of(X, y, S, C):
+    Z = (X[:, S] - X[:, S].mean(axis=0)) / X[:, S].std(axis=0)
+    return linear_model(as_rows(Z), np.where(y == 1, 1.0, -1.0), np.full(len(y), C), MarginLoss("squared_hinge")).primal

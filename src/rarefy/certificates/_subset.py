@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from rarefy.certificates._columns import kept_names
+from rarefy.certificates._html import certificate_html
 from rarefy.certificates._json_values import checked_fields, plain
 from rarefy.certificates._objective import stated
 from rarefy.certificates._subset_check import checked_rows, coded_targets, fingerprints, in_order, subset_faults
@@ -255,6 +256,9 @@ class SubsetCertificate:
     def __str__(self) -> str:
         return self.statement
 
+    def _repr_html_(self) -> str:
+        return certificate_html(self.verdict, self.kind, self.statement.splitlines())
+
 
 def weighted_rows(X: Rows, C: float, Y: Array, sample_weight: Any) -> tuple[Rows, Array, Array]:
     """Rows with a positive weight, their costs and their targets."""
@@ -308,6 +312,9 @@ def make_subset_certificate(
     reached = objective_above(kept, p.Y, p.costs, loss, trained.coef, trained.intercept)
     lower, upper = stated(proved, reached)
     always, never = found.settled(n_chosen, upper)
+    if tree is not None and leaf_duals is not None:
+        by_tree = bounds.settled(tree, leaf_duals, n_chosen, upper)
+        always, never = always | by_tree[0], never | by_tree[1]
     whole = None if all_columns_dual is None else stated(bounds.of(all_columns_dual).over(p.n_groups), 0.0)[0]
     whole = whole if whole is not None and np.isfinite(whole) else None
     return SubsetCertificate(

@@ -107,6 +107,9 @@ def _not_proved(c: "SubsetCertificate", bounds: SubsetBounds) -> list[str]:
         allowed = f"proves {proved:.9g}" if np.isfinite(proved) else "is not allowed and proves nothing"
         faults.append(f"{how} {allowed}, not {c.lower_bound:.9g}")
     always, never = found.settled(c.n_chosen, c.objective)
+    if c.tree is not None and c.leaf_duals is not None:
+        by_tree = bounds.settled(c.tree, c.leaf_duals, c.n_chosen, c.objective)
+        always, never = always | by_tree[0], never | by_tree[1]
     if np.any(c.settled[~always] == 1) or np.any(c.settled[~never] == -1):
         faults.append("groups are said to be settled that are not")
     return faults

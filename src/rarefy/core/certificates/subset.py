@@ -82,13 +82,23 @@ class SubsetBound:
 
         Without a group of the r largest, the next one enters the bound; with a group beyond them, the last one leaves.
         """
+        return self.settled_in(r, value, Leaf())
+
+    def settled_in(self, r: int, value: float, leaf: Leaf) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """The same for the choices of a leaf; where none of them is as good as `value`, anything holds of the best."""
         G = len(self.high)
-        if r >= G:
-            return np.ones(G, dtype=bool), np.zeros(G, dtype=bool)
-        descending = np.sort(self.high)[::-1]
-        # Twice the room between bound and objective: nobody outside the r largest has a pull beyond the next one.
-        room = 2.0 * max(0.0, value + abs(value) * 4.0 * G * UNIT - self.over(r))
-        return self.high - descending[r] > room, descending[r - 1] - self.high > room
+        # Twice the room between bound and objective: nobody outside the largest has a pull beyond the next one.
+        room = 2.0 * (value + abs(value) * 4.0 * G * UNIT - self.over_leaf(r, leaf))
+        if room < 0.0:
+            return np.ones(G, dtype=bool), np.ones(G, dtype=bool)
+        free = np.ones(G, dtype=bool)
+        free[list(leaf.fixed | leaf.barred)] = False
+        count, ordered = r - len(leaf.fixed), np.sort(self.high[free])[::-1]
+        always, never = np.zeros(G, dtype=bool), np.zeros(G, dtype=bool)
+        always[list(leaf.fixed)], never[list(leaf.barred)] = True, True
+        always[free] = True if count == len(ordered) else self.high[free] - ordered[count] > room
+        never[free] = True if count == 0 else ordered[count - 1] - self.high[free] > room
+        return always, never
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +141,13 @@ class SubsetBounds:
         if len(leaves) != len(duals):
             raise ValueError(f"the tree has {len(leaves)} leaves, and {len(duals)} dual points")
         return min(self.of(dual).over_leaf(r, leaf) for leaf, dual in zip(leaves, duals, strict=True))
+
+    def settled(self, tree: Index, duals: Array, r: int, value: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Masks of the groups that are in every best choice of r, and in none: in all leaves; see `of_tree`."""
+        leaves = leaves_of(tree, self.n_groups)
+        found = [self.of(dual).settled_in(r, value, leaf) for leaf, dual in zip(leaves, duals, strict=True)]
+        always, never = (np.logical_and.reduce(masks) for masks in zip(*found, strict=True))
+        return always, never
 
     @cached_property
     def _lengths(self) -> tuple[Array, float]:
