@@ -1,4 +1,4 @@
-r"""Sets of columns from shares, made better by exchanges, and what is settled about single columns.
+r"""Sets of columns from shares, made better by exchanges.
 
 *Sets.* The largest shares of the relaxation, the largest pulls, and what is left of the groups with a share when those
 with the smallest coefficients are taken away one after another; each is improved by exchanges. Then what is left of two
@@ -12,16 +12,11 @@ set, w its coefficients, and for a new column x with the pull g^2: a = F^T D x, 
     Z_new - Z  ~  -g^2 / (2 h) + (w_o - v_o g / h)^2 / (2 ((A^-1)_oo + v_o^2 / h)),
 
 which is exact for the squared loss, and for the squared hinge as long as no sample changes sides.
-
-*Settled groups.* Let U be the objective of a set, B the bound of some beta and q_(r), q_(r+1) the pulls at the cut.
-Every best set contains a group of the r largest with B + (q_G - q_(r+1)) / 2 > U, and no best set contains one with
-B + (q_(r) - q_G) / 2 > U: the bound over the choices without it, or with it, is above what was reached.
 """
 
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rarefy.core.best_subset.problem import SubsetProblem, Trained
 from rarefy.core.linalg.rows import Array, Index, Rows
@@ -152,6 +147,8 @@ def _first_better(
     problem: SubsetProblem, found: Choice, others: Index, pairs: list[tuple[int, int]], limit: float
 ) -> Choice | None:
     """Several exchanges at once if that helps, half as many if it does not, down to single ones."""
+    if not pairs:
+        return None
     distinct: list[tuple[int, int]] = []
     for o, i in pairs:
         if all(o != out and i != new for out, new in distinct):
@@ -197,26 +194,3 @@ def _modelled(problem: SubsetProblem, found: Choice, others: Index) -> Array:
 def _squares(A: Rows, D: Array) -> Array:
     """Sums of squares of each row, weighted."""
     return np.concatenate([block**2 @ D for _, block in A.blocks()])
-
-
-def settled(pulls: Array, bound: float, value: float, r: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Masks of the groups that are in every best set, and in none.
-
-    Parameters
-    ----------
-    pulls : (G,) array
-        q of some dual variables.
-    bound : float
-        Their bound, rounded down.
-    value : float
-        The objective of a set of r groups, rounded up.
-    r : int
-        Groups of a set.
-    """
-    if r >= len(pulls):
-        return np.ones(len(pulls), dtype=bool), np.zeros(len(pulls), dtype=bool)
-    ordered = np.sort(pulls)[::-1]
-    last, following = ordered[r - 1], ordered[r]
-    always = (pulls >= last) & (bound + 0.5 * (pulls - following) > value)
-    never = (pulls <= following) & (bound + 0.5 * (last - pulls) > value)
-    return always, never
