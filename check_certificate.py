@@ -64,7 +64,7 @@ def spectral(c, X, idx, w):  # (what, whether it holds)
     hidden, (Q, t, _) = floor if rank < min(n, d) or not c["complete"] else 0.0, svd(X[:, idx], False)
     unseen = (X.any(axis=0) & (np.hypot.reduce(X, axis=0) <= hidden)).sum()
     yield "resolution", abs(hidden - c["resolution"]) <= 1e-4 * hidden and c["unseen"] == unseen
-    span = norm(Q[:, t > max(n, len(idx)) * EPS * t[0]].T @ (X / norm(s))) ** 2
+    span = norm(Q[:, t > max(n, len(idx)) * EPS * t[0]].T @ (X / norm(s))) ** 2 if min(len(idx), k) < stated else np.inf
     for name, a in (("energy_kept", s2[:k].sum()), ("explained", span), ("explainable", s2[: len(idx)].sum())):
         yield name, c[name] is None or abs(a - c[name]) <= 1e-12 + 1e-5 * min(a, 1 - a)
     part = ((Vt[k:rank, idx] * w * s[k:rank, None] / norm(s)) ** 2).sum() / s2[k:].sum() if s2[k:].any() else 0.0
@@ -78,7 +78,7 @@ def models(o, X, kept, y):  # a dual point bounds the objective from below, a pr
     Y = y.reshape(len(y), -1) if loss == "squared" and y.dtype.kind in "fiu" else 2.0 * (y.reshape(-1, 1) == one) - 1.0
     yield "shape", (a.shape, w.shape, *b.shape) == (Y.shape, (kept.shape[1], Y.shape[1]), Y.shape[1]) and 0 < C < np.inf
     alone = {"hinge": 1 - np.abs(m := Y.mean(0)), "logistic": entropy((1 + m) / 2)}.get(loss, Y.var(0)).sum()
-    yield "empty", o["empty"] is None or o["empty"] <= alone * C * len(X) * (1 + 1e-9)  # an intercept alone
+    yield "empty", o["empty"] in (None, np.inf) or o["empty"] <= alone * C * len(X) * (1 + 1e-9)  # an intercept alone
     s, size, length, lengths, g = Y * a, np.abs(a), norm(X.T @ a, axis=0), norm(X, axis=1), (len(X) + 8) * EPS / 2
     gains = {"hinge": s, "logistic": C * entropy(s / C) - 4 * EPS * C}.get(loss, s - a * a / (4 * C))
     fuzz, off = g * lengths @ size, np.abs(a.sum(axis=0)) + g * size.sum(axis=0)  # 0, because the intercept is free

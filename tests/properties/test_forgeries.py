@@ -312,3 +312,14 @@ def test_a_bound_from_fewer_pulls_than_columns_is_refused():
         forged = values | {"lower_bound": lower * (1 - 1e-6)}
         assert bool(SubsetCertificate.from_dict(forged).verify(X, y)) == proved
         assert all(right for _, right in SUBSET_CHECKER.check(forged, X, y, None)) == proved
+
+
+def test_what_columns_explain_is_not_stated_where_they_span_everything():
+    """It would be true, and a verdict where there is none."""
+    X, y = noise(6, 20), np.arange(6) % 2
+    honest = rarefy.certify(X, range(12), None, y, C=1.0)
+    assert honest.explained is None
+    assert not accepted(forged(honest, explained=1.0), X, y)
+    values = json.loads(json.dumps(honest.to_dict()))
+    unknown = {**values, "objective": values["objective"] | {"empty": float("inf")}}
+    assert accepted(Certificate.from_dict(unknown), X, y)

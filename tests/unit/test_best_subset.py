@@ -12,7 +12,6 @@ import rarefy
 from rarefy.certificates._objective import targets
 from rarefy.core.best_subset.problem import SubsetProblem
 from rarefy.core.best_subset.relaxation import largest_sum, project
-from rarefy.core.best_subset.search import settled
 from rarefy.core.linalg.rows import as_rows
 from rarefy.core.losses.margins import LOSSES, MarginLoss
 from rarefy.core.svm.linear_model import linear_model
@@ -219,14 +218,6 @@ def test_projection_and_largest_sums(seed):
         if other.max() <= 1.0:
             assert np.sum((found - v) ** 2) <= np.sum((other - v) ** 2) + 1e-9
     assert largest_sum(v, total) == pytest.approx(np.sort(v)[::-1][:total].sum())
-
-
-def test_settled_groups_of_the_search_are_those_of_the_certificate():
-    pulls = np.array([5.0, 3.0, 2.0, 1.0, 0.1])
-    always, never = settled(pulls, 10.0, 10.6, 2)
-    assert always.tolist() == [True, False, False, False, False]
-    assert never.tolist() == [False, False, False, True, True]
-    assert settled(pulls, 10.0, 10.6, 5)[0].all()
 
 
 def test_evaluations_of_the_problem():
