@@ -13,7 +13,17 @@ from rarefy import _files, certify
 from rarefy.cli import _app, demo
 from rarefy.datasets import make_topics
 from rarefy.report import html
-from rarefy.report.demo import _f_scores, _forward_scores, _selectors, findings, percent, run_study
+from rarefy.report.demo import (
+    _f_scores,
+    _forward_scores,
+    _selectors,
+    best_findings,
+    findings,
+    percent,
+    percent_up,
+    run_study,
+)
+from rarefy.selection import BestSubsetSelector
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +78,53 @@ def test_every_selection_is_certified_for_the_columns_as_they_are(page):
     assert all(row.share is None or row.share <= 1.0 for row in study.rows)
 
 
+def test_the_best_words_are_shown_with_their_proof_before_the_certificate(page):
+    output, out, study = page
+    sentence = study.best.certificate.sentence
+    words = " ".join(output.split())
+    title = "The best 60 words for these labels, with proof"
+    block = words[words.index(title) : words.index("Certificate of the BSS")]
+    assert block.index(sentence) < block.index("Checked again from the data: agrees")
+    text = out.read_text(encoding="utf-8")
+    assert text.index(title) < text.index(sentence) < text.index("What is guaranteed")
+    assert text.count('class="ok">agrees') == 2
+    assert all(line in block for line in best_findings(study))
+
+
+def test_the_best_words_are_those_of_the_selector_and_others_are_measured_against_them(page):
+    best = page[2].best
+    topics = make_topics(30, 1500, random_state=0)
+    X, y = normalize(topics.data.log1p()), topics.target
+    selector = BestSubsetSelector(60, loss="hinge", C=1.0, standardize=False, gap_tol=2e-4).fit(X, y)
+    status = selector.certificate_.column_status
+    assert set(best.certificate.indices) == set(selector.certificate_.indices)
+    assert best.verified
+    settled = set(topics.feature_names[status == "in every best set"])
+    assert (best.always, best.never) == (len(settled), np.sum(status == "in none"))
+    assert best.always + best.never + best.n_open == 1500
+    assert best.words[0][0] == topics.feature_names[selector.selection_order_[0]]
+    assert all(always == (word in settled) for word, _, always in best.words)
+    bound = best.certificate.lower_bound
+    assert best.empty_share == pytest.approx(bound / 30, rel=1e-9), "15 samples of the smaller class, 2 C each"
+    for name in ("F test", "at random"):
+        kept = X[:, np.flatnonzero(_selectors(60, 0)[name].fit(X, y).get_support())]
+        share = bound / _objective(SVC(kernel="linear", C=1.0, tol=1e-6).fit(kept, y), kept, y)
+        low, high = best.shares[name]
+        assert low - 2e-3 <= share <= high + 2e-3
+    assert "best subset" not in best.shares
+    assert best.shares["at random"][0] < best.shares["F test"][0] < 1.0
+
+
+def test_the_best_words_are_not_said_to_predict_best(page):
+    study = page[2]
+    rows = [replace(row, error=0.0 if row.name == "chi²" else 0.5) for row in study.rows]
+    assert "the lowest of all selections is 0.0 % (chi²)" in best_findings(replace(study, rows=rows))[-1]
+    nothing = replace(study, best=replace(study.best, shares={}))
+    assert len(best_findings(nothing)) == len(best_findings(study)) - 1
+    assert percent_up(0.8561) == "85.7", "what is not exceeded is never rounded down"
+    assert percent_up(0.857) == "85.7"
+
+
 def _objective(model, X, y):
     w, scores = model.coef_.toarray().ravel(), model.decision_function(X)
     return 0.5 * w @ w + np.maximum(0.0, 1.0 - np.where(y == model.classes_[1], scores, -scores)).sum()
@@ -101,7 +158,7 @@ def test_findings_name_what_is_better_than_ours(page):
 
 def test_the_page_is_self_contained_and_complete(page):
     text = page[1].read_text(encoding="utf-8")
-    assert text.count("<svg") == 3
+    assert text.count("<svg") == 4
     assert not re.search(r'(src|href)="https?://', text)
     assert "60 of 1 500 words kept" in text
     assert 'class="ok">agrees' in text
@@ -109,11 +166,21 @@ def test_the_page_is_self_contained_and_complete(page):
 
 
 def test_text_in_pages_is_escaped(page):
-    study = replace(page[2], words=[("<script>alert(1)</script>", True), *page[2].words])
-    text = html.render("demo.html", study=study, findings=["<i>"], percent=percent, pictures=["<svg>"] * 3)
+    bad = "<script>alert(1)</script>"
+    best = replace(page[2].best, words=[(bad, True, True)], shares={bad: (0.5, 0.6)})
+    study = replace(page[2], words=[(bad, True), *page[2].words], best=best)
+    text = html.render(
+        "demo.html",
+        study=study,
+        findings=["<i>"],
+        best_findings=["<i>"],
+        percent=percent,
+        percent_up=percent_up,
+        pictures=["<svg>"] * 4,
+    )
     assert "<i>" not in text
     assert "<script>" not in text
-    assert "&lt;script&gt;" in text
+    assert text.count("&lt;script&gt;") == 3
 
 
 def test_a_failed_write_leaves_the_old_page(tmp_path, monkeypatch):

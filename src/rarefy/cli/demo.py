@@ -9,7 +9,7 @@ from rich.table import Table
 
 from rarefy._files import check_writable
 from rarefy.cli._progress import progress_display
-from rarefy.report.demo import Study, findings, percent, run_study, write_page
+from rarefy.report.demo import Study, best_findings, findings, percent, run_study, write_page
 
 
 @click.command()
@@ -38,8 +38,9 @@ def demo(out: Path, features: int, seed: int) -> None:
     """Keep 300 of 20 000 words, certify what is guaranteed, and compare.
 
     Generates 200 documents about sailing and opera (no data needed), selects words with spectral sparsification, by
-    their frequency, by filters and a search that see the labels, and at random, trains a linear SVM on all and on the
-    kept words, certifies every selection, says where another one is better, and writes a page with pictures.
+    their frequency, by filters and a search that see the labels, and at random, and the best words for these labels
+    with proof; trains a linear SVM on all and on the kept words, certifies every selection, says where another one is
+    better, and writes a page with pictures.
     """
     if not out.parent.is_dir():  # reported before the work, not after it
         raise click.BadParameter(f"{out.parent} is not a folder; the page {out} cannot be written.", param_hint="--out")
@@ -58,11 +59,23 @@ def demo(out: Path, features: int, seed: int) -> None:
     console.print(_table(study))
     for line in findings(study):
         console.print(f"• {escape(line)}", highlight=False)
+    _print_best(console, study)
     console.print("\n[bold]Certificate of the BSS selection[/bold]")
     console.print(certificate.statement, highlight=False, markup=False)
     console.print(f"Checked again from the data by another route: {'agrees' if study.verified else 'DOES NOT AGREE'}.")
     write_page(study, out)
     console.print(f"\nPictures: open [bold]{escape(str(out))}[/bold] in a browser.", soft_wrap=True)
+
+
+def _print_best(console: Console, study: Study) -> None:
+    """The best words for these labels, with proof."""
+    best = study.best
+    console.print(f"\n[bold]The best {best.certificate.n_chosen} words for these labels, with proof[/bold]")
+    verdict = best.certificate.verdict.capitalize()
+    console.print(f"[bold]{verdict}.[/bold] {escape(best.certificate.sentence)}", highlight=False)
+    for line in best_findings(study):
+        console.print(f"• {escape(line)}", highlight=False)
+    console.print(f"Checked again from the data: {'agrees' if best.verified else 'DOES NOT AGREE'}.")
 
 
 def _table(study: Study) -> Table:

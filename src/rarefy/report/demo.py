@@ -28,8 +28,9 @@ from rarefy.core.linalg.spectrum import decompose
 from rarefy.datasets import make_topics
 from rarefy.exceptions import FewerFeaturesWarning, TruncatedRankWarning
 from rarefy.report import figures
+from rarefy.report.best_words import NAME, BestWords, best_words, quick
 from rarefy.report.html import write_html
-from rarefy.selection import BSSSelector, LeverageScoreSelector
+from rarefy.selection import BestSubsetSelector, BSSSelector, LeverageScoreSelector
 
 Progress = Callable[[int, int], None]
 
@@ -65,6 +66,7 @@ class Study:
     rows: list[Row]
     certificate: Certificate
     verified: bool
+    best: BestWords
     empty_share: float
     """The share of the objective that no words at all have: where the scale of the others begins."""
     weighted_width: float | None
@@ -98,7 +100,8 @@ def run_study(
         everything = _measure_all(X, y, topics.relevant)
         ticks()
         rows, certificates = [everything], {}
-        for name, selector in _selectors(n_features, seed).items():
+        selectors = _selectors(n_features, seed)
+        for name, selector in selectors.items():
             row, certificates[name] = _measure(name, selector, X, y, topics)
             rows.append(row)
             ticks()
@@ -113,6 +116,7 @@ def run_study(
         rows=rows,
         certificate=certificate,
         verified=bool(certificate.verify(X, y)),
+        best=best_words(selectors[NAME], X, y, topics, _without(certificates, NAME), _empty_objective(y)),
         empty_share=_empty_share(certificate, y),
         weighted_width=_width(weighted),
         eigenvalues=_eigenvalues(X, certificate),
@@ -157,6 +161,28 @@ def findings(study: Study) -> list[str]:
     return lines
 
 
+def best_findings(study: Study) -> list[str]:
+    """What is proved about the best words, and how the others compare."""
+    best, r = study.best, study.best.certificate.n_chosen
+    order = sorted(best.shares, key=lambda name: -best.shares[name][0])
+    others = ", ".join(f"{name} {_percent(best.shares[name][0])}" for name in order)
+    lowest = min((row for row in study.rows if row.name != "all"), key=lambda row: row.error)
+    lines = [
+        f"Of {best.certificate.n_features} words {best.always} are proved to be in every best choice of {r}, "
+        f"{best.never} in none; {best.n_open} are open."
+    ]
+    if others:
+        lines.append(
+            f"Other selections against the best of as many words, at least: {others}. The scale begins at "
+            f"{_percent(best.empty_share)}, no words at all."
+        )
+    lines.append(
+        f"That is about the objective. The error in cross-validation is {_percent(study.row(NAME).error)}; the lowest "
+        f"of all selections is {_percent(lowest.error)} ({lowest.name})."
+    )
+    return lines
+
+
 def _names(rows: Iterable[Row]) -> str:
     return ", ".join(row.name for row in rows)
 
@@ -164,6 +190,11 @@ def _names(rows: Iterable[Row]) -> str:
 def percent(share: float) -> str:
     """A certified share in per cent, never rounded up."""
     return f"{np.floor(1000.0 * share + 1e-9) / 10.0:.1f}"
+
+
+def percent_up(share: float) -> str:
+    """A share that is not exceeded in per cent, never rounded down."""
+    return f"{np.ceil(1000.0 * share - 1e-9) / 10.0:.1f}"
 
 
 def _percent(share: float) -> str:
@@ -183,7 +214,7 @@ class _Ticks:
 
 
 _CURVES = ("BSS", "most frequent", "F test", "forward", "at random")
-_SEE_LABELS = ("chi²", "F test", "forward")
+_SEE_LABELS = ("chi²", "F test", "forward", NAME)
 
 
 def _selectors(r: int, seed: int) -> dict[str, Any]:
@@ -194,6 +225,7 @@ def _selectors(r: int, seed: int) -> dict[str, Any]:
         "chi²": SelectKBest(chi2, k=r),
         "F test": SelectKBest(_f_scores, k=r),
         "forward": SelectKBest(_forward_scores(r), k=r),
+        NAME: BestSubsetSelector(r, loss="hinge", C=C, standardize=False, gap_tol=2e-4 if r <= 1000 else 1e-3),
         "at random": SelectKBest(_random_scores(seed), k=r),
     }
 
@@ -240,7 +272,7 @@ def _forward_scores(r: int) -> Callable[[Any, Any], NDArray[np.float64]]:
 
 def _errors(selector: Any, X: Any, y: NDArray[Any]) -> NDArray[np.float64]:
     """Error in every fold; a random selection is repeated, because the error varies over draws."""
-    choices = [FunctionTransformer() if selector is None else selector]
+    choices = [FunctionTransformer() if selector is None else quick(selector)]
     if _is_random(selector):
         choices = [SelectKBest(_random_scores(draw), k=selector.k) for draw in range(_RANDOM_DRAWS)]
     errors = []
@@ -284,10 +316,18 @@ def _mean_and_error(errors: NDArray[np.float64]) -> tuple[float, float]:
     return float(errors.mean()), float(errors.std(ddof=1) / np.sqrt(len(errors)))
 
 
+def _empty_objective(y: NDArray[Any]) -> float:
+    """The objective of an SVM without columns: it pays 2 C for each sample of the smaller class."""
+    return 2.0 * C * int(np.unique(y, return_counts=True)[1].min())
+
+
 def _empty_share(certificate: Certificate, y: NDArray[Any]) -> float:
-    """The certified share of an SVM without columns: it pays 2 C for each sample of the smaller class."""
-    smaller = int(np.unique(y, return_counts=True)[1].min())
-    return 0.0 if certificate.objective is None else max(certificate.objective.lower, 0.0) / (2.0 * C * smaller)
+    """The certified share of an SVM without columns."""
+    return 0.0 if certificate.objective is None else max(certificate.objective.lower, 0.0) / _empty_objective(y)
+
+
+def _without(certificates: dict[str, Certificate], name: str) -> dict[str, Certificate]:
+    return {other: certificate for other, certificate in certificates.items() if other != name}
 
 
 def _width(certificate: Certificate) -> float | None:
@@ -334,5 +374,15 @@ def write_page(study: Study, path: str | PathLike[str]) -> None:
             level=("all words", study.error_all),
         ),
         figures.spectrum(study.eigenvalues),
+        figures.kinds_of_columns(study.best.certificate.n_chosen, study.shape[1], study.best.always, study.best.never),
     ]
-    write_html(path, "demo.html", study=study, findings=findings(study), percent=percent, pictures=pictures)
+    write_html(
+        path,
+        "demo.html",
+        study=study,
+        findings=findings(study),
+        best_findings=best_findings(study),
+        percent=percent,
+        percent_up=percent_up,
+        pictures=pictures,
+    )

@@ -60,6 +60,25 @@ def against_features(
     return svg(figure)
 
 
+def kinds_of_columns(n_chosen: int, n_columns: int, always: int, never: int) -> str:
+    """Draw a bar of the chosen columns and one of the others, each with the part about which something is proved."""
+    figure = Figure(figsize=(8.6, 2.3), layout="constrained")
+    axes = figure.add_subplot()
+    bars = (
+        (n_chosen, always, _ACCENT, f"the {n_chosen} chosen words: {always} proved to be in every best choice"),
+        (n_columns - n_chosen, never, _SECOND, f"the others: {never} proved to be in no best choice"),
+    )
+    for place, (count, proved, colour, text) in enumerate(bars):
+        share = proved / count if count else 0.0
+        axes.barh(-place, share, height=0.4, color=colour)
+        axes.barh(-place, 1.0 - share, height=0.4, left=share, color=_QUIET, alpha=0.4)
+        axes.text(0.0, 0.25 - place, text, color=colour, va="bottom", fontsize=10)
+        axes.text(1.0, 0.25 - place, f"{count - proved} open", color=_INK, va="bottom", ha="right", fontsize=10)
+    axes.set(xlim=(0, 1), ylim=(-1.3, 0.6))
+    axes.set_axis_off()
+    return svg(figure)
+
+
 def grouped_means(title: str, columns: Sequence[str], rows: Mapping[Any, Sequence[tuple[float, float]]]) -> str:
     """Draw means with standard errors over the columns of a table, one colour a row; `rows` has (mean, error) pairs."""
     figure, axes = _axes(title, "", "")
