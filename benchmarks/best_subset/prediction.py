@@ -16,10 +16,10 @@ from rarefy.core.losses.margins import MarginLoss
 from rarefy.core.svm.linear_model import linear_model
 from rarefy.selection import BestSubsetSelector
 
-GRID = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0)
-"""Values of C."""
-SCALE = 1.0
-"""Factor of the grid for the selection in scaled columns, by the mean squared length of rows."""
+GRID = (1e-2, 0.1, 1.0, 10.0, 100.0)
+"""Values of C of the models that are trained in the chosen columns."""
+FACTORS = (0.01, 0.1, 1.0, 10.0)
+"""Values of C of a selection: for ours times what `C=None` takes, for RFE as they are."""
 COUNTS = (50, 100, 200)
 FOLDS = 3
 SPLITS = 2
@@ -30,18 +30,15 @@ def by_us(X, y, r, C):
     return columns_of(ours(X, y, r, C)[0])
 
 
-def by_us_scaled(X, y, r, C):
-    """Of columns divided by their standard deviations; C is by the mean squared length of such rows."""
-    square = X.multiply(X) if sp.issparse(X) else X**2
-    second, mean = (np.asarray(one.mean(axis=0)).ravel() for one in (square, X))
-    varies = second - mean**2 > 1e-12 * second
-    length = float(np.sum(second[varies] / (second - mean**2)[varies]))
-    selector = BestSubsetSelector(r, C=SCALE * C / length, standardize=True)
-    return columns_of(selector.fit(X, y))
+def by_us_scaled(X, y, r, factor):
+    """Of columns divided by their standard deviations, the default; C is a multiple of that of the rule `C=None`."""
+    highest, lowest = ((one.toarray().ravel() if sp.issparse(one) else one) for one in (X.max(axis=0), X.min(axis=0)))
+    varying = np.count_nonzero(highest > lowest)  # the rule: one over their number, which is the mean squared distance
+    return columns_of(BestSubsetSelector(r, C=factor / varying).fit(X, y))
 
 
 FILTERS = {"chi2": by_chi2, "F": by_f, "information": by_information, "l1 SVM": by_l1}
-WITH_C = {"ours": by_us, "ours, scaled": by_us_scaled, "RFE": by_rfe}
+WITH_C = {"ours": by_us_scaled, "RFE": by_rfe}
 """These choose other columns for every C."""
 
 
@@ -63,26 +60,25 @@ def errors(train, test, columns):
 def chosen(name, X, y, r):
     """Columns for each C of the selection; filters have one choice."""
     if name in WITH_C:
-        return [WITH_C[name](X, y, r, C) for C in GRID]
+        return [WITH_C[name](X, y, r, factor) for factor in FACTORS]
     return [FILTERS[name](X, y, r, 1.0)]
 
 
 def nested(name, train, test, r, seed):
-    """Test error in percent with one C for selection and model, and with two; the C that were chosen; seconds."""
+    """Test error in percent with C of selection and model by inner folds; with that of the rule; seconds."""
     X, y = train
     start = time.process_time()
     inner = []
     for a, b in StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(np.zeros(len(y)), y):
-        sets_of_columns = chosen(name, X[a], y[a], r)
-        inner.append([errors((X[a], y[a]), (X[b], y[b]), columns) for columns in sets_of_columns])
+        inner.append([errors((X[a], y[a]), (X[b], y[b]), columns) for columns in chosen(name, X[a], y[a], r)])
     inner = np.mean(inner, axis=0)
     outer = np.array([errors(train, test, columns) for columns in chosen(name, X, y, r)])
-    apart = np.unravel_index(int(np.argmin(inner)), inner.shape)
-    same = (int(np.argmin(np.diag(inner))),) * 2 if name in WITH_C else apart
+    best = np.unravel_index(int(np.argmin(inner)), inner.shape)
+    rule = FACTORS.index(1.0) if name in WITH_C else 0
     return {
-        "same": float(100 * outer[same]), "apart": float(100 * outer[apart]), "C": GRID[same[1]],
-        "C apart": [GRID[apart[0]] if name in WITH_C else None, GRID[apart[1]]],
-        "best of all": float(100 * outer.min()), "seconds": time.process_time() - start,
+        "error": float(100 * outer[best]), "with factor 1": float(100 * outer[rule, np.argmin(inner[rule])]),
+        "factor": FACTORS[best[0]] if name in WITH_C else None, "C": GRID[best[1]],
+        "best in hindsight": float(100 * outer.min()), "seconds": time.process_time() - start,
     }  # fmt: skip
 
 
@@ -116,8 +112,8 @@ def splits(quick):
 def error_table(quick):
     """(d)."""
     names = [*WITH_C, *FILTERS]
-    heads = [("data", 18), ("r", 4)] + [(head, 6) for name in WITH_C for head in (name, "C apart")]
-    heads += [(name, 6) for name in FILTERS] + [(f"s of {name}", 6) for name in WITH_C]
+    heads = [("data", 18), ("r", 4), ("ours, C=None", 12)] + [(name, 11) for name in names]
+    heads += [(f"s of {name}", 9) for name in WITH_C] + [("factors of ours", 16)]
     line = table("(d) test error in percent, mean over splits; C by three inner folds", heads)
     for title, split in splits(quick).items():
         for r in (10,) if quick else COUNTS:
@@ -126,10 +122,11 @@ def error_table(quick):
                 train, test = split(seed)
                 for name in names:
                     row["methods"][name].append(timed(nested, name, train, test, r, seed)[0])
-            mean = {(n, k): np.mean([m[k] for m in row["methods"][n]]) for n in names for k in ("same", "apart")}
-            took = [np.mean([m["seconds"] for m in row["methods"][n]]) for n in WITH_C]
-            cells = [mean[n, k] for n in WITH_C for k in ("same", "apart")] + [mean[n, "same"] for n in FILTERS]
-            line(title, r, *(f"{cell:.1f}" for cell in cells), *(f"{t:.1f}" for t in took))
+            mean = {n: np.mean([one["error"] for one in row["methods"][n]]) for n in names}
+            rule = np.mean([one["with factor 1"] for one in row["methods"]["ours"]])
+            took = [np.mean([one["seconds"] for one in row["methods"][n]]) for n in WITH_C]
+            factors = " ".join(f"{one['factor']:g}" for one in row["methods"]["ours"])
+            line(title, r, *(f"{e:.1f}" for e in (rule, *mean.values())), *(f"{t:.1f}" for t in took), factors)
             yield row
 
 
