@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import runpy
 import signal
 import subprocess
 import sys
@@ -206,7 +207,7 @@ if __name__ == "__main__":
 """
 
 
-def test_a_killed_run_resumes_without_measuring_stored_cells_again(tmp_path):
+def test_a_killed_run_resumes_without_measuring_stored_cells_again(tmp_path, capsys):
     script = tmp_path / "slow.py"
     script.write_text(SLOW)
     process = subprocess.Popen([sys.executable, script])
@@ -219,8 +220,8 @@ def test_a_killed_run_resumes_without_measuring_stored_cells_again(tmp_path):
     done = {path: path.stat().st_mtime_ns for path in store.glob("*.json")}
     assert 3 <= len(done) < 12
     (tmp_path / "ran.txt").unlink()
-    again = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
-    assert again.stdout.strip() == str(list(range(12)))
+    runpy.run_path(str(script), run_name="__main__")
+    assert capsys.readouterr().out.strip() == str(list(range(12)))
     assert len((tmp_path / "ran.txt").read_text().split()) == 12 - len(done)
     assert {path: path.stat().st_mtime_ns for path in done} == done
 
@@ -286,12 +287,12 @@ if __name__ == "__main__":
 """
 
 
-def test_code_beside_the_cell_counts_and_comments_do_not(tmp_path):
-    script = tmp_path / "helped.py"
-
+def test_code_beside_the_cell_counts_and_comments_do_not(tmp_path, capsys):
     def run(text):
+        script = tmp_path / f"helped{len(list(tmp_path.glob('*.py')))}.py"  # a process reads the code of a file once
         script.write_text(text)
-        return subprocess.run([sys.executable, script], capture_output=True, text=True, check=True).stdout.split()
+        runpy.run_path(str(script), run_name="__main__")
+        return capsys.readouterr().out.split()
 
     assert run(HELPED) == ["ran", "7"]
     assert run('"""A word about it."""\n' + HELPED.replace("from pathlib", "# a comment\nfrom pathlib")) == ["7"]
@@ -611,15 +612,21 @@ def test_the_demo_looks_at_its_folder_first(tmp_path):
     assert "is not a folder" in " ".join(result.output.split())
 
 
-def test_python_runs_the_package_as_a_command():
-    done = subprocess.run([sys.executable, "-m", "rarefy", "--version"], capture_output=True, text=True, check=True)
-    assert rarefy.__version__ in done.stdout
+def test_python_runs_the_package_as_a_command(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["rarefy", "--version"])
+    with pytest.raises(SystemExit) as end:
+        runpy.run_module("rarefy", run_name="__main__", alter_sys=True)
+    assert end.value.code == 0
+    assert rarefy.__version__ in capsys.readouterr().out
 
 
-def test_fresh_measures_again(tmp_path):
-    runner, command = CliRunner(), ["reproduce", "ridge-figure-3", "--out", str(tmp_path)]
+def test_fresh_measures_again(tmp_path, monkeypatch):
+    table = Table("t", "t", "s", lambda data, i: {"v": i}, {"i": [1, 2, 3]}, {}, (), show=SHOW)
+    monkeypatch.setattr("rarefy.cli.reproduce.load_tables", lambda: {"t": table})
+    runner, command = CliRunner(), ["reproduce", "t", "--out", str(tmp_path)]
     assert runner.invoke(app, command).exit_code == 0
-    cells = sorted((tmp_path / "quick" / "cells" / "ridge-figure-3").iterdir())
+    cells = sorted((tmp_path / "quick" / "cells" / "t").iterdir())
+    assert len(cells) == 3
     before = [cell.stat().st_mtime_ns for cell in cells]
     assert runner.invoke(app, command).exit_code == 0
     assert [cell.stat().st_mtime_ns for cell in cells] == before
