@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import pickle
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -57,7 +58,8 @@ PLAIN = [
     ReliefSelector(7, n_neighbors=3),
     LPSVMSelector(),
     LPSVMSelector(C=0.3),
-    BestSubsetSelector(5, max_iter=3, max_nodes=0),
+    BestSubsetSelector(3, C=0.1, max_iter=3, max_nodes=0),
+    BestSubsetSelector(2, loss="logistic", C=1.0, standardize=False, max_iter=3, max_nodes=0),
 ]
 FIRST = list({type(e): e for e in reversed(INSTANCES + PLAIN)}.values())
 SPECTRAL = [e for e in INSTANCES if not isinstance(e, SupportVectorSelector)]
@@ -73,12 +75,22 @@ plain = pytest.mark.parametrize("estimator", PLAIN, ids=name)
 spectral = pytest.mark.parametrize("estimator", SPECTRAL, ids=name)
 
 
-@pytest.fixture
-def data():
+def draw():
     rng = np.random.default_rng(0)
     y = np.array(["ham", "spam"])[rng.integers(0, 2, 14)]
     X = rng.standard_normal((14, 60)) * (rng.random((14, 60)) < 0.6) + 0.5 * (y == "spam")[:, None]
     return X, y
+
+
+@pytest.fixture
+def data():
+    return draw()
+
+
+@cache
+def fitted_once(estimator):
+    """One fit of a listed instance, with which others are compared."""
+    return clone(estimator).set_params(**_seeded(estimator)).fit(*draw())
 
 
 def test_every_public_estimator_is_listed_here():
@@ -102,12 +114,11 @@ def test_scikit_learn_checks(estimator, check):
 
 @everyone
 def test_fit_changes_no_parameter_and_repeats_itself(estimator, data):
-    estimator = clone(estimator).set_params(**_seeded(estimator))
-    before = {k: repr(v) for k, v in estimator.get_params().items()}
-    first = estimator.fit(*data).selection_order_
-    assert {k: repr(v) for k, v in estimator.get_params().items()} == before
-    np.testing.assert_array_equal(first, estimator.fit(*data).selection_order_)
-    np.testing.assert_array_equal(first, clone(estimator).fit(*data).selection_order_)
+    first, other = fitted_once(estimator).selection_order_, clone(estimator).set_params(**_seeded(estimator))
+    before = {k: repr(v) for k, v in other.get_params().items()}
+    np.testing.assert_array_equal(first, other.fit(*data).selection_order_)
+    assert {k: repr(v) for k, v in other.get_params().items()} == before
+    np.testing.assert_array_equal(first, other.fit(*data).selection_order_)
 
 
 @instances
@@ -118,10 +129,9 @@ def test_fit_changes_no_parameter_and_repeats_itself(estimator, data):
 )
 def test_all_containers_give_the_same_selection(estimator, data, convert):
     X, y = data
-    estimator = clone(estimator).set_params(**_seeded(estimator))
-    expected = clone(estimator).fit(X, y)
+    expected = fitted_once(estimator)
     converted = _converted(X, convert)
-    found = clone(estimator).fit(converted, y)
+    found = clone(expected).fit(converted, y)
     np.testing.assert_array_equal(found.selection_order_, expected.selection_order_)
     np.testing.assert_allclose(found.weights_, expected.weights_, rtol=1e-8)
     out = found.transform(converted)
@@ -134,10 +144,9 @@ def test_all_containers_give_the_same_selection(estimator, data, convert):
 @pytest.mark.parametrize("convert", [sp.csr_array, sp.csc_matrix, pd.DataFrame, pl.DataFrame, np.asfortranarray])
 def test_plain_selectors_take_all_containers_and_keep_columns_as_they_are(estimator, data, convert):
     X, y = data
-    estimator = clone(estimator).set_params(**_seeded(estimator))
-    expected = clone(estimator).fit(X, y)
+    expected = fitted_once(estimator)
     converted = _converted(X, convert)
-    found = clone(estimator).fit(converted, y)
+    found = clone(expected).fit(converted, y)
     np.testing.assert_array_equal(found.selection_order_, expected.selection_order_)
     assert len(set(found.selection_order_)) == len(found.selection_order_) == found.support_.sum()
     out = found.transform(converted)

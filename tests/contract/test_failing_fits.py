@@ -4,8 +4,11 @@ Every public estimator is made to fail: by each of its parameters, by its data, 
 interruption at many places.
 """
 
+import gc
 import inspect
 import sys
+from copy import deepcopy
+from functools import cache
 
 import numpy as np
 import pytest
@@ -65,10 +68,15 @@ def public_estimators():
     return {thing for thing in things if inspect.isclass(thing) and issubclass(thing, BaseEstimator)}
 
 
+@cache
+def fitted_once(estimator):
+    return clone(estimator).fit(*data())
+
+
 def check_fails(estimator, error, change, *, fit=None, undo=lambda: None):
     """`change` makes the next fit fail: of a new estimator, and of a fitted one."""
     fit = fit or (lambda e: e.fit(*data(1)))
-    new, fitted = clone(estimator), clone(estimator).fit(*data())
+    new, fitted = clone(estimator), deepcopy(fitted_once(estimator))
     for one in (new, fitted):
         change(one)
         before = dict(vars(one))
@@ -130,8 +138,10 @@ def test_a_basis_that_is_not_there():
     check_fails(RankRC(), ParameterError, lambda e: e.set_params(basis=[999]))
 
 
+@cache
 def calls_in_fit(estimator):
-    """How many functions of rarefy are called by a fit."""
+    """How many functions of rarefy are called by a fit that is not the first."""
+    model = clone(estimator).fit(*data(1))
     count = 0
 
     def profile(frame, event, arg):
@@ -140,7 +150,7 @@ def calls_in_fit(estimator):
 
     sys.setprofile(profile)
     try:
-        estimator.fit(*data(1))
+        model.fit(*data(1))
     finally:
         sys.setprofile(None)
     return count
@@ -160,13 +170,22 @@ def stop_at(k, error):
     sys.setprofile(profile)
 
 
+@pytest.fixture
+def no_collection():
+    """Closing a generator that an interrupted fit left behind counts as a call: not while calls are counted."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
 @everyone
+@pytest.mark.usefixtures("no_collection")
 @pytest.mark.parametrize(
     ("share", "error"),
     [(0.2, KeyboardInterrupt), (0.5, RuntimeError), (0.8, KeyboardInterrupt), (1.0, KeyboardInterrupt)],
 )
 def test_an_interruption_or_a_failing_solver(estimator, share, error):
-    k = max(2, int(share * calls_in_fit(clone(estimator))))
+    k = max(2, int(share * calls_in_fit(estimator)))
     check_fails(
         estimator,
         error,

@@ -2,6 +2,7 @@
 
 import inspect
 import pickle
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -53,13 +54,13 @@ INSTANCES = [
     OrdinalRankRC(0.1, basis=20, solver="stochastic", max_iter=2, random_state=0),
     KernelFeatureSelector(random_state=0),
     KernelFeatureSelector(2.0, 0.1, method="ao", kernel="poly", degree=2, init="scaled", tol=0.1),
-    KernelFeatureSelector(2.0, 0.1, method="full", n_starts=2, random_state=0),
+    KernelFeatureSelector(2.0, 0.1, method="full", n_starts=2, tol=0.1, random_state=0),
     KernelFeatureSelector(2.0, 0.1, method="gmkl", tol=1.0),
-    KernelFeatureSelectorCV(Cs=[1.0], mus=[0.01, 0.1], cv=2),
+    KernelFeatureSelectorCV(Cs=[1.0], mus=[0.01, 0.1], inits=["ones"], cv=2),
     KernelFeatureSelectorCV(
         KernelFeatureSelector(method="reduced", kernel="poly", degree=2, tol=1.0),
         Cs=[4.0],
-        mus=[0.1],
+        mus=[10.0],
         inits=("scaled", np.ones(5)),
         penalties=["weights", "squares"],
         cv=2,
@@ -68,7 +69,9 @@ INSTANCES = [
 SKLEARN = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
 SMALL_GRIDS = {
     RankRCCV: RankRCCV(alphas=[0.01, 1.0], cv=2),
-    KernelFeatureSelectorCV: KernelFeatureSelectorCV(KernelFeatureSelector(tol=0.01), Cs=[1.0], mus=[0.1], cv=2),
+    KernelFeatureSelectorCV: KernelFeatureSelectorCV(
+        KernelFeatureSelector(tol=1.0), Cs=[1.0], mus=[1.0], inits=["ones"], cv=2
+    ),
 }
 FIRST = list({type(e): e for e in reversed(INSTANCES)}.values())
 
@@ -87,22 +90,22 @@ def small_blocks():
         yield
 
 
-@pytest.fixture
 def data():
     rng = np.random.default_rng(0)
     y = np.array(["ham", "spam", "eggs"])[rng.integers(0, 3, 30)]
     return rng.standard_normal((30, 5)) * (rng.random((30, 5)) < 0.8) + (y == "spam")[:, None], y
 
 
-@pytest.fixture
-def data_for(data):
+def data_for(estimator):
     """Three classes, or two for who ranks one class above the other."""
+    X, y = data()
+    return (X, np.where(y == "spam", "spam", "other")) if isinstance(estimator, (RankRC, RankRCCV)) else (X, y)
 
-    def fitting(estimator):
-        X, y = data
-        return (X, np.where(y == "spam", "spam", "other")) if isinstance(estimator, (RankRC, RankRCCV)) else (X, y)
 
-    return fitting
+@cache
+def fitted(estimator):
+    """One fit of a listed instance, with which others are compared."""
+    return clone(estimator).fit(*data_for(estimator))
 
 
 def output(estimator, X):
@@ -139,30 +142,30 @@ def test_check_estimator_as_a_user_would_call_it():
 
 
 @everyone
-def test_fit_changes_no_parameter_and_repeats_itself(estimator, data_for):
+def test_fit_changes_no_parameter_and_repeats_itself(estimator):
     X, y = data_for(estimator)
-    estimator = clone(estimator)
-    before = {k: repr(v) for k, v in estimator.get_params().items()}
-    first = output(estimator.fit(X, y), X)
-    assert {k: repr(v) for k, v in estimator.get_params().items()} == before
-    np.testing.assert_array_equal(first, output(clone(estimator).fit(X, y), X))
+    other = clone(estimator)
+    before = {k: repr(v) for k, v in other.get_params().items()}
+    found = output(other.fit(X, y), X)
+    assert {k: repr(v) for k, v in other.get_params().items()} == before
+    np.testing.assert_array_equal(found, output(fitted(estimator), X))
 
 
 @everyone
 @pytest.mark.parametrize("convert", [sp.csr_array, sp.csc_matrix, pd.DataFrame, pl.DataFrame, np.asfortranarray])
-def test_all_containers_give_the_same(estimator, data_for, convert):
+def test_all_containers_give_the_same(estimator, convert):
     X, y = data_for(estimator)
     names = [f"f{i}" for i in range(5)]
     if convert is pd.DataFrame:
         converted = pd.DataFrame(X, columns=names)
     else:
         converted = pl.DataFrame(X, schema=names) if convert is pl.DataFrame else convert(X)
-    expected = output(clone(estimator).fit(X, y), X)
+    expected = output(fitted(estimator), X)
     np.testing.assert_allclose(output(clone(estimator).fit(converted, y), converted), expected, atol=1e-6)
 
 
 @everyone
-def test_bad_input_is_refused_and_leaves_no_trace(estimator, data_for):
+def test_bad_input_is_refused_and_leaves_no_trace(estimator):
     X, y = data_for(estimator)
     for bad in (np.where(X > 1, np.nan, X), np.where(X > 1, np.inf, X), X[0], X[:0]):
         fresh = clone(estimator)
@@ -172,18 +175,19 @@ def test_bad_input_is_refused_and_leaves_no_trace(estimator, data_for):
 
 
 @everyone
-def test_pickles(estimator, data_for):
-    X, y = data_for(estimator)
-    fitted = clone(estimator).fit(X, y)
-    np.testing.assert_array_equal(output(pickle.loads(pickle.dumps(fitted)), X), output(fitted, X))
+def test_pickles(estimator):
+    X, _ = data_for(estimator)
+    again = pickle.loads(pickle.dumps(fitted(estimator)))
+    np.testing.assert_array_equal(output(again, X), output(fitted(estimator), X))
 
 
-def test_names_come_out(data):
-    out = KernelSubspace(3, random_state=0).set_output(transform="pandas").fit_transform(pd.DataFrame(data[0]))
+def test_names_come_out():
+    out = KernelSubspace(3, random_state=0).set_output(transform="pandas").fit_transform(pd.DataFrame(data()[0]))
     assert list(out.columns) == ["kernelsubspace0", "kernelsubspace1", "kernelsubspace2"]
 
 
-def test_in_a_pipeline_and_a_search(data):
+def test_in_a_pipeline_and_a_search():
+    X, y = data()
     pipeline = make_pipeline(StandardScaler(), SubspaceLPSVC(n_components=3, random_state=0))
-    search = GridSearchCV(pipeline, {"subspacelpsvc__alpha": [0.1, 1.0]}, cv=2).fit(*data)
-    assert set(search.predict(data[0])) <= {"ham", "spam", "eggs"}
+    search = GridSearchCV(pipeline, {"subspacelpsvc__alpha": [0.1, 1.0]}, cv=2).fit(X, y)
+    assert set(search.predict(X)) <= {"ham", "spam", "eggs"}
