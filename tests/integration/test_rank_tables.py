@@ -45,7 +45,8 @@ def small_sets(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("method", [*METHODS, "RANK-SVM, all"])
-def test_every_method_ranks_the_rare_class_on_top(method):
+def test_every_method_ranks_the_rare_class_on_top(method, monkeypatch):
+    monkeypatch.setattr(rankers, "LAMBDAS", rankers.LAMBDAS[::2])
     if method in ("SVM-RUS", "SVM-SMT"):
         pytest.importorskip("imblearn")
     if method == "LightGBM":
@@ -93,7 +94,9 @@ def test_large_problems_get_landmarks(monkeypatch):
     np.testing.assert_allclose(direct, by_matrix, atol=2e-3)  # libsvm stops at 1e-3
 
 
-def test_cells_of_the_rank_tables_measure_something(small_sets):
+def test_cells_of_the_rank_tables_measure_something(small_sets, monkeypatch):
+    monkeypatch.setattr(rankers, "LAMBDAS", rankers.LAMBDAS[::2])
+    monkeypatch.setattr(rankers, "_FOLDS", 3)
     known = load_tables()
     found = known["rank-table-1"].run(None, method=["KNN", "RANK-RC"], overlap=0.6, rare=0.2, trial=0, n_test=500)
     assert all(45 < one["AUC"] <= one["Bayes AUC"] + 5 for one in found)
@@ -167,6 +170,7 @@ def test_two_standard_errors_are_accepted():
 
 
 def test_a_missing_package_is_named(small_sets, tmp_path, monkeypatch):
+    monkeypatch.setattr(rankers, "LAMBDAS", rankers.LAMBDAS[::4])
     monkeypatch.setitem(sys.modules, "imblearn.under_sampling", None)
     with pytest.raises(ImportError, match=r"needs imblearn, which comes with pip install 'rarefy\[papers\]'"):
         tables.real(small_sets, method=["SVM-RUS"], collection="ecoli", split=0)

@@ -50,7 +50,9 @@ def bound_of(p, r, dual, fixed, barred):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize(("seed", "options"), [(0, {}), (1, {"m": 2}), (2, {"groups": [0, 0, 1, 2, 3, 3, 4, 5, 5]})])
+@pytest.mark.parametrize(
+    ("seed", "options"), [(0, {}), (1, {"m": 2, "d": 7}), (2, {"groups": [0, 0, 1, 2, 3, 3, 4, 5, 5]})]
+)
 def test_branching_finds_and_proves_the_best_of_all_choices(loss, seed, options):
     p, r = problem(loss, seed, C=10.0, **options), 2
     found = best_subset(p, r, gap_tol=1e-3, max_nodes=500)

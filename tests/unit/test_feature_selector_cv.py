@@ -73,7 +73,7 @@ def test_of_equal_scores_the_fewest_features_then_the_largest_mu_then_the_smalle
 def test_starts_and_penalties_are_tried_and_the_best_is_kept():
     X, y = crossed(n=60)
     y[:9] = 1 - y[:9]
-    common = {"estimator": KernelFeatureSelector(method="reduced"), "Cs": [1.0, 4.0], "mus": [0.1, 1.0], "cv": 3}
+    common = {"estimator": rough(method="reduced"), "Cs": [1.0, 4.0], "mus": [0.1, 1.0], "cv": 3}
     single = {
         (init, penalty): KernelFeatureSelectorCV(**common, inits=(init,), penalties=(penalty,)).fit(X, y)
         for init in ("ones", "scaled")
@@ -99,11 +99,11 @@ def test_both_starts_are_tried_and_the_better_one_is_kept(seed, better):
     X = rng.standard_normal((60, 12))
     y = X[:, 0] * X[:, 1] + 0.3 * rng.standard_normal(60) > 0
     options = {"Cs": [4.0], "mus": [0.05, 0.5], "cv": 3, "penalties": ("weights",)}
-    alone = {init: KernelFeatureSelectorCV(inits=(init,), **options).fit(X, y) for init in ("ones", "scaled")}
+    alone = {init: KernelFeatureSelectorCV(rough(), inits=(init,), **options).fit(X, y) for init in ("ones", "scaled")}
     best = {init: model.cv_scores_.mean(axis=2).max() for init, model in alone.items()}
     assert max(best, key=best.get) == better
     assert best["ones"] != best["scaled"]  # otherwise this shows nothing
-    both = KernelFeatureSelectorCV(**options).fit(X, y)
+    both = KernelFeatureSelectorCV(rough(), **options).fit(X, y)
     assert both.init_ == better
     np.testing.assert_array_equal(both.feature_weights_, alone[both.init_].feature_weights_)
     np.testing.assert_array_equal(both.cv_scores_, alone[both.init_].cv_scores_)

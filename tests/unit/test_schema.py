@@ -62,7 +62,7 @@ def test_what_certificates_write_validates():
     rng = np.random.default_rng(0)
     for certificate in (
         *(honest.certificate for honest in honest_certificates(rng, 10.0, 1.0)),
-        *(honest.certificate for honest in honest_subsets(rng, 10.0, 1.0)),
+        *(honest.certificate for honest in honest_subsets(rng, 10.0, 0.03)),
         *kernel_certificates(),
     ):
         values = written(certificate)
