@@ -16,5 +16,5 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     threadpool_limits(1)
 
 # Problems are built from a seed, so time per example varies with the machine and not with the input.
-settings.register_profile("rarefy", deadline=None, derandomize=True, max_examples=60)
+settings.register_profile("rarefy", deadline=None, derandomize=True)
 settings.load_profile("rarefy")

@@ -69,7 +69,7 @@ def make_svm(structure, M, S, alpha, seed):
 svms = st.builds(make_svm, st.sampled_from(STRUCTURES), st.integers(2, 40), st.integers(1, 5), alphas, seeds)
 
 
-@settings(max_examples=80)
+@settings(max_examples=150)
 @given(svms)
 def test_the_dual_of_a_1_norm_svm_is_solved_as_by_highs_whether_variables_are_fixed_or_not(p):
     best = best_value(p)
@@ -142,7 +142,7 @@ sizes = st.integers(1, 20), st.integers(0, 3), st.integers(1, 5)
 some_kinds = st.lists(st.sampled_from(KINDS), min_size=1, max_size=4, unique=True)
 
 
-@settings(max_examples=60)
+@settings(max_examples=100)
 @given(st.builds(make_program, *sizes, some_kinds, st.just(True), st.just(0.0), seeds))
 def test_a_program_with_finite_infinite_and_equal_bounds_is_solved_as_by_highs(p):
     best = best_value(p)
@@ -150,7 +150,7 @@ def test_a_program_with_finite_infinite_and_equal_bounds_is_solved_as_by_highs(p
         assert_optimal(p, p.solve(fix=fix), best)
 
 
-@settings(max_examples=60)
+@settings(max_examples=100)
 @given(st.builds(make_program, *sizes, some_kinds, st.booleans(), st.sampled_from([0.0, 0.3, 30.0]), seeds))
 def test_nothing_is_said_of_a_program_that_is_not_true(p):
     found, truth = p.solve(), highs(p)

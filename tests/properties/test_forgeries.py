@@ -59,7 +59,7 @@ def test_a_sample_of_the_matrix(kappa, scale):
         assert tally.counts[what] == 0, tally.examples[what]
 
 
-@pytest.mark.parametrize(("kappa", "scale"), [(10.0, 1.0), (1e6, 1e-3)])
+@pytest.mark.parametrize(("kappa", "scale"), [(10.0, 0.1), (1e6, 1e-3)])
 def test_a_sample_of_the_matrix_of_best_choices(kappa, scale):
     tally, rng = Tally(), np.random.default_rng([11, int(np.log10(kappa))])
     for honest in honest_subsets(rng, kappa, scale):
@@ -277,7 +277,7 @@ def test_a_singular_value_that_rounding_hides_gives_no_claim_about_one_signal():
 
 def test_small_singular_vectors_are_verified_to_their_last_digit():
     """Problems in which products with the data, divided by singular values, were off by more than is allowed for."""
-    for seed in range(20):
+    for seed in range(40):
         rng = np.random.default_rng(seed)
         U, V = (np.linalg.qr(rng.standard_normal((n, 3)))[0] for n in (3, 4))
         X = (U * [1.0, 0.8, 5e-8]) @ V.T

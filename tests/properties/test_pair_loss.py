@@ -61,7 +61,7 @@ def problems(draw):
     return levels, p, f, rng.standard_normal(m)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(problems(), st.sampled_from([0.5, 0.25, 0.05, None]))
 def test_value_gradient_and_hessian_equal_the_sums_over_all_pairs(problem, eps):
     levels, p, f, v = problem

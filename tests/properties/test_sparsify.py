@@ -32,7 +32,7 @@ def inside(eigenvalues, ell, r):
     return eigenvalues[0] >= low - slack and eigenvalues[-1] <= high + slack
 
 
-@settings(max_examples=200)
+@settings(max_examples=400)
 @given(wide_problems())
 def test_bss_keeps_every_eigenvalue_inside_its_interval_and_equals_the_plain_loop(problem):
     X, r = problem
@@ -46,7 +46,7 @@ def test_bss_keeps_every_eigenvalue_inside_its_interval_and_equals_the_plain_loo
 
 
 @pytest.mark.filterwarnings("ignore::rarefy.exceptions.FewerFeaturesWarning")
-@settings(max_examples=100)
+@settings(max_examples=200)
 @given(wide_problems())
 def test_the_certificate_of_bss_is_true_and_can_be_verified(problem):
     X, r = problem

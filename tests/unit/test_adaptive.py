@@ -46,7 +46,7 @@ def problems(draw):
     return X, draw(st.integers(1, max(1, decompose(as_rows(X)).rank)))
 
 
-@settings(max_examples=60)
+@settings(max_examples=150)
 @given(problems())
 def test_the_residual_is_at_most_k_plus_one_times_the_best(problem):
     X, k = problem
@@ -136,7 +136,7 @@ def test_the_scale_of_the_data_does_not_matter(scale):
     np.testing.assert_allclose(part, plain_residual2(X, J), rtol=1e-10 if scale > 1e-100 else 0.1)
 
 
-@settings(max_examples=50)
+@settings(max_examples=100)
 @given(problems(), st.data())
 def test_the_residual_of_any_columns_is_that_of_the_pseudo_inverse(problem, data):
     X, _ = problem

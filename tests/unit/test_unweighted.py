@@ -24,7 +24,7 @@ def ratio(V, found):
     return eigenvalues[-1] / eigenvalues[0]
 
 
-@settings(max_examples=40)
+@settings(max_examples=80)
 @given(wide_problems(), st.data())
 def test_the_rows_are_those_of_the_plain_loop_distinct_and_of_weight_one(problem, data):
     X, r = problem
