@@ -98,7 +98,7 @@ def test_cross_validation_takes_few_columns_that_predict(wide):
 
 def test_the_rule_for_C_does_not_depend_on_units(wide):
     X, y = wide
-    assert BestSubsetSelector(3, C=None, max_nodes=0).fit(X, y).C_ * 40 == pytest.approx(1.0)
+    assert pytest.approx(1.0) == BestSubsetSelector(3, C=None, max_nodes=0).fit(X, y).C_ * 40
     raw = BestSubsetSelector(3, C=None, standardize=False, max_nodes=0, max_iter=2)
     spread = np.mean(np.sum((X - X.mean(axis=0)) ** 2, axis=1))
     assert raw.fit(X, y).C_ * spread == pytest.approx(1.0)

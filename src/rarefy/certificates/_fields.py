@@ -132,11 +132,16 @@ def _conditions(v: Mapping[str, Any]) -> dict[str, bool]:
         f"weighting must be one of {', '.join(_WEIGHTINGS)}": v["weighting"] in _WEIGHTINGS,
         "unit weights are 1": v["weighting"] != "unit" or bool(np.all(weights == 1.0)),
         "explained is stated where columns may leave something out": v["explained"] is None
-        or len(indices) < v["numerical_rank"]
-        or v["rank"] < v["numerical_rank"],
+        or min(len(indices), v["rank"]) < v["numerical_rank"],
         "explained and explainable are None or shares": all(
             v[name] is None or 0.0 <= v[name] <= 1.0 + 1e-9 for name in _SHARES
         ),
+        **_objective_conditions(v),
+    }
+
+
+def _objective_conditions(v: Mapping[str, Any]) -> dict[str, bool]:
+    return {
         "an objective has one of the losses, a positive C and finite bounds": all(
             v[name] is None or _sound(v[name]) for name in ("objective", "all_rows")
         ),

@@ -94,11 +94,12 @@ def _nothing(c: "Certificate") -> str:
     )
 
 
-def percent(share: float) -> str:
-    """A share in per cent, never rounded up."""
+def percent(share: float, *, up: bool = False) -> str:
+    """A share in per cent, never rounded up; with `up` never rounded down, for what is not exceeded."""
     value = 100.0 * float(share)
     digits = 0 if 1.0 <= value < 99.0 else 1
-    return f"{np.floor(value * 10**digits) / 10**digits:.{digits}f} %"
+    rounded = np.ceil(value * 10**digits) if up else np.floor(value * 10**digits)
+    return f"{rounded / 10**digits:.{digits}f} %"
 
 
 def _more_columns(c: "Certificate", *, width: bool = False) -> str:

@@ -46,8 +46,9 @@ class BestSubsetSelector(BaseSelector):
     C : float or None, default=1.0
         What multiplies the sum of losses, > 0. Small values look at each column for itself, large ones fit the samples
         closely. None takes one over the mean squared distance of the samples from their mean in the (scaled) columns,
-        so that neither units nor the number of columns matter; with many columns that is far below 1 and predicts
-        better. Where prediction is the purpose, compare a few values by cross-validation.
+        so that neither units nor the number of columns matter; with many columns that is far below 1. Its columns are a
+        good choice, its own `coef_` a cautious model: where prediction is the purpose, train another model on the
+        columns, or compare a few values of C by cross-validation.
     task : {"auto", "classification", "regression"}, default="auto"
         Whether y holds classes or numbers; "auto" asks scikit-learn for the type of target, but takes floating-point
         numbers with more than 20 different values for numbers, whole or not. The squared loss codes classes by -1 and
