@@ -74,8 +74,8 @@ def _objective_claims(c: "Certificate") -> list[str]:
     if c.optimal is not None and c.optimality is not None and c.optimality_ceiling is not None:
         lines.append(
             f"These {len(c.indices)} columns are at least {percent(c.optimality)} and at most "
-            f"{percent(c.optimality_ceiling, up=True)} as good as the best {len(c.indices)} there are: no choice is below "
-            f"{c.optimal.lower:.6g}, and other columns reach {c.optimal.best_upper:.6g} (`optimal.best`)."
+            f"{percent(c.optimality_ceiling, up=True)} as good as the best {len(c.indices)} there are: no choice is "
+            f"below {c.optimal.lower:.6g}, and other columns reach {c.optimal.best_upper:.6g} (`optimal.best`)."
         )
     if c.all_rows_ratio is not None:
         lines.append(
