@@ -14,8 +14,11 @@ def test_claims_about_kernel_matrices_are_true_and_verified(decade):
         assert trial(1000 + seed, decade)[1] == []
 
 
-def test_claims_about_objectives_are_true_and_verified():
-    for seed in range(8):
+def test_claims_about_objectives_are_true_and_verified(monkeypatch):
+    for seed in range(3):
+        assert objective_trial(1000 + seed)[1] == []
+    monkeypatch.setattr("rarefy.certificates._optimality._ENTRIES", 0)  # no search, which takes most of the time
+    for seed in range(3, 15):
         assert objective_trial(1000 + seed)[1] == []
 
 

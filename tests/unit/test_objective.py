@@ -16,6 +16,12 @@ from rarefy.core.losses.margins import LOSSES, MarginLoss, best_intercept
 from rarefy.exceptions import ParameterError
 
 
+@pytest.fixture(autouse=True)
+def no_search(monkeypatch):
+    """How close columns are to the best ones is the subject of test_optimality, and takes longer than all of this."""
+    monkeypatch.setattr("rarefy.certificates._optimality._ENTRIES", 0)
+
+
 def problem(n=30, d=80, seed=0, classes=2):
     rng = np.random.default_rng(seed)
     y = np.arange(n) % classes
