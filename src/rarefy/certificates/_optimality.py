@@ -100,7 +100,7 @@ def make_optimality(X: Rows, indices: Index, weights: Array, y: Any, objective: 
         return None
     rule, costs, d = MarginLoss(loss), np.full(n, C), X.shape[1]
     problem = SubsetProblem(X, Y, costs, rule, np.ones(d), np.arange(d))
-    found = best_subset(problem, len(indices), gap_tol=1e-3, max_iter=50)
+    found = best_subset(problem, len(indices), gap_tol=1e-2, max_iter=50, thorough=False)
     own = choice(problem, indices)
     chosen = found.chosen if found.chosen.value <= own.value else own
     trained = problem.train(chosen.groups, tol=1e-8)
