@@ -93,12 +93,15 @@ def check(c, X, y, weight):  # (what, whether it holds), to be read up to the fi
         mean = np.average(X, axis=0, weights=C[:, 0] / C.max())
         deviation = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=C[:, 0] / C.max()))
         X = X / np.where(deviation <= 1e-12 * np.abs(X).max(axis=0), np.inf, deviation)
+    points = [c[k] for k in ("dual", "leaf_duals", "all_columns_dual") if c[k] is not None]
+    yield "finite", all(np.isfinite(number(point)).all() for point in points)
     gains, pulls = below(number(c["dual"]), X, Y, C, loss)
     pulls = np.bincount(group, pulls)
     order = np.append(np.sort(pulls)[::-1], 0)
     bound = gains - order[:r].sum() / 2
     leaves, tree = number(c["leaf_duals"]), np.array(c["tree"])
-    yield "tree", c["tree"] is c["leaf_duals"] is None or (leaves.shape[1:] == Y.shape and tree.dtype.kind == "i")
+    nodes = tree.dtype.kind == "i" and tree.min() >= -1
+    yield "tree", c["tree"] is c["leaf_duals"] is None or (leaves.shape[1:] == Y.shape and nodes)
     least, every, none = (bound, settled > 1, settled > 1)
     if c["tree"] is not None:
         least, every, none = branches(tree, leaves, r, value, group, X, Y, C, loss)

@@ -323,3 +323,61 @@ def test_what_columns_explain_is_not_stated_where_they_span_everything():
     values = json.loads(json.dumps(honest.to_dict()))
     unknown = {**values, "objective": values["objective"] | {"empty": float("inf")}}
     assert accepted(Certificate.from_dict(unknown), X, y)
+
+
+def branched_certificate():
+    X, y = noise(24, 8, 3), np.repeat([0, 1], 12)
+    found = BestSubsetSelector(3, C=3.0, standardize=False, max_nodes=50, gap_tol=1e-6).fit(X, y).certificate_
+    assert found.leaf_duals is not None
+    assert len(found.leaf_duals) > 2
+    return found, X, y
+
+
+def subset_accepted(values, X, y):
+    """By `verify`; the checker has to agree."""
+    try:
+        ours = bool(SubsetCertificate.from_dict(values).verify(X, y))
+    except ParameterError:
+        ours = False
+    try:
+        theirs = all(right for _, right in SUBSET_CHECKER.check(values, X, y, None))
+    except Exception:
+        theirs = False
+    assert ours == theirs
+    return ours
+
+
+def test_dual_points_that_are_no_numbers_prove_nothing():
+    found, X, y = branched_certificate()
+    honest = json.loads(json.dumps(found.to_dict()))
+    assert subset_accepted(honest, X, y)
+    for bad in (float("nan"), float("inf"), -float("inf")):
+        for leaf in range(len(found.leaf_duals)):
+            values = json.loads(json.dumps(honest))
+            values["leaf_duals"][leaf][0][0] = bad
+            assert not subset_accepted(values, X, y)
+            # A leaf that is left out of the minimum would let any bound through.
+            assert not subset_accepted({**values, "lower_bound": values["objective"]}, X, y)
+        values = json.loads(json.dumps(honest))
+        values["dual"][0][0] = bad
+        assert not subset_accepted(values, X, y)
+
+
+def test_a_tree_has_no_numbers_below_those_of_leaves():
+    found, X, y = branched_certificate()
+    values = json.loads(json.dumps(found.to_dict()))
+    leaf = values["tree"].index(-1)
+    for bad in (-2, -10):
+        assert not subset_accepted({**values, "tree": [*values["tree"][:leaf], bad, *values["tree"][leaf + 1 :]]}, X, y)
+
+
+def test_what_is_no_number_is_refused_in_every_field_of_a_model():
+    X, y = noise(20, 30), np.repeat([0, 1], 10)
+    selector = SupportVectorSelector(BSSSelector(25), scope="all").fit(X, y)
+    values = json.loads(json.dumps(selector.certificate_.to_dict()))
+    assert values["all_rows"] is not None
+    for name in ("empty", "lower", "upper", "C"):
+        broken = {**values, "all_rows": values["all_rows"] | {name: float("nan")}}
+        with pytest.raises(ParameterError, match="a number is needed"):
+            Certificate.from_dict(broken)
+        assert not all(right for _, right in CHECKER.check(broken, X, y))

@@ -38,6 +38,9 @@ def impossible(v: Mapping[str, Any]) -> list[str]:
         "loss and C are those of a model": v["loss"] in LOSSES and 0.0 < v["C"] < np.inf,
         "numbers are fitted by the squared loss": v["classified"] or v["loss"] == "squared",
         "groups number all columns": groups is None or _numbered(groups, d),
+        "dual points are finite": all(
+            v[name] is None or np.all(np.isfinite(v[name])) for name in ("dual", "leaf_duals", "all_columns_dual")
+        ),
         "a tree has dual points, and dual points a tree": (v["tree"] is None) == (v["leaf_duals"] is None),
         "every chosen column has a name, or none has": names is None or len(names) == len(indices),
         "every column has a name, or none has": feature_names is None or len(feature_names) == d,
