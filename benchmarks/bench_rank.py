@@ -77,7 +77,7 @@ def growth(rows, rares):
     for m, rare in [(m, rares[0]) for m in rows] + [(rows[1], r) for r in rares[1:]]:
         X, y = generated(m, rare)
         with rarefy.config_context(memory_budget=6e9):
-            model, seconds = clock(lambda X=X, y=y: RankRC(1e-4).fit(X, y))
+            model, seconds = clock(lambda X=X, y=y: RankRC(1e-4, basis="rare").fit(X, y))
         runs.append({"m": m, "rare": rare, "seconds": seconds, "n_iter": model.n_iter_, "storage": model.storage_})
         print(f"m={m} rare={rare}: {seconds:.1f} s, {model.n_iter_} iterations, {model.storage_}", flush=True)
     by_m = [run for run in runs if run["rare"] == rares[0]]
@@ -139,7 +139,7 @@ def kdd():
     both /= np.maximum(both[: len(X)].std(axis=0), 1e-6)
     X, Z = both[: len(X)], both[len(X) :]
     with rarefy.config_context(memory_budget=2.5e9):
-        model, seconds = clock(lambda: RankRC(2.0**-12, tol=1e-5).fit(X, y))
+        model, seconds = clock(lambda: RankRC(2.0**-12, tol=1e-5, basis="rare").fit(X, y))
     area = roc_auc_score(z, model.decision_function(Z))
     print(f"KDD Cup, {len(X)} rows, {int(y.sum())} rare: {seconds:.0f} s, {model.storage_}, test area {area:.4f}")
     return {"rows": len(X), "rare": int(y.sum()), "seconds": seconds, "area": area, "storage": model.storage_}
@@ -156,21 +156,23 @@ def in_its_own_process(task):
 def million():
     X, y = generated(1_000_000, 1000)
     with rarefy.config_context(memory_budget=4.5e9):
-        model, seconds = clock(lambda: RankRC(1e-3, tol=1e-5).fit(X, y))
+        model, seconds = clock(lambda: RankRC(1e-3, tol=1e-5, basis="rare").fit(X, y))
     print(f"one million rows, 1000 rare: {seconds:.0f} s, {model.n_iter_} iterations, {model.storage_}")
     return {"seconds": seconds, "n_iter": model.n_iter_, "storage": model.storage_}
 
 
 def blocks():
     X, y = generated(100_000, 500)
-    model, seconds = clock(lambda: RankRC(1e-3, solver="stochastic", max_iter=2, random_state=0).fit(X, y))
+    model, seconds = clock(
+        lambda: RankRC(1e-3, solver="stochastic", max_iter=2, random_state=0, basis="rare").fit(X, y)
+    )
     print(f"in blocks, 100000 rows, 500 rare: {seconds:.0f} s, objective {model.objective_:.6f}")
     return {"seconds": seconds, "objective": model.objective_}
 
 
 def whole():
     X, y = generated(100_000, 500)
-    model, seconds = clock(lambda: RankRC(1e-3).fit(X, y))
+    model, seconds = clock(lambda: RankRC(1e-3, basis="rare").fit(X, y))
     print(f"at once, 100000 rows, 500 rare: {seconds:.0f} s, objective {model.objective_:.6f}")
     return {"seconds": seconds, "objective": model.objective_}
 

@@ -34,7 +34,7 @@ def main(n=20_000, file="find_the_rare_class.png"):
     X, y = payments(n, n // 200, rng)
     Z, z = payments(n, n // 200, rng)
     models = {
-        "RankRC": RankRC(1e-4),
+        "RankRC": RankRC(1e-4, random_state=0),
         "SVC, balanced": SVC(class_weight="balanced", C=10.0, gamma="scale", cache_size=500),
         "logistic regression": LogisticRegression(class_weight="balanced"),
     }

@@ -48,7 +48,7 @@ INSTANCES = [
         random_state=0,
     ),
     RankRC(0.01, basis="random", penalty="l1", threshold={"recall": 0.8}, rare_class="spam", random_state=0),
-    RankRCCV(alphas=[0.1, 1.0], cv=2),
+    RankRCCV(RankRC(random_state=0), alphas=[0.1, 1.0], cv=2),
     RankRCCV(RankRC(basis=8, landmarks="leverage", gamma="scale", random_state=0), alphas=[0.1, 1.0], cv=2),
     OrdinalRankRC(0.1, random_state=0),
     OrdinalRankRC(0.1, basis=20, solver="stochastic", max_iter=2, random_state=0),

@@ -160,7 +160,11 @@ def test_nan_does_not_verify(X, field):
         values[field] = np.nan
     else:
         values[field][1] = np.nan
-    assert not rarefy.Certificate.from_dict(values).verify(X)
+    with pytest.raises(ParameterError, match="a number is needed, not nan"):
+        rarefy.Certificate.from_dict(values)
+    found = BSSSelector(30).fit(X).certificate_
+    broken = (found.eigenvalues[0], np.nan) if field == "eigenvalues" else (found.singular_values[0], np.nan)
+    assert not replace(found, **{field: np.nan if field == "energy_kept" else broken}).verify(X)
 
 
 def test_a_promise_of_no_distortion_is_checked(X):

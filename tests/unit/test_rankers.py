@@ -7,8 +7,11 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from ranking_problems import rare_data
 from rarefy.core.linalg.rows import DenseRows
+from rarefy.core.losses.logistic import Logistic
 from rarefy.core.losses.pairs import PairLoss, Pairs
-from rarefy.core.ranking.rankers import rank_sparsely, whitening
+from rarefy.core.ranking import rankers
+from rarefy.core.ranking.rankers import rank, rank_sparsely, whitening
+from rarefy.core.ranking.subsample import inverse_hessian, subsample
 from rarefy.core.solvers.bundle import bundle
 from rarefy.core.solvers.simplex_qp import simplex_qp
 from rarefy.ranking import RankRC
@@ -24,7 +27,7 @@ def test_one_norm_is_optimal_and_sparse():
     np.testing.assert_allclose(g[found.beta != 0], -3e-3 * np.sign(found.beta[found.beta != 0]), atol=2e-5)
     assert np.all(np.abs(g[found.beta == 0]) <= 3e-3 + 2e-5)
     assert 0 < np.count_nonzero(found.beta) < 15
-    model = RankRC(3e-3, penalty="l1", gamma=0.2, tol=1e-9).fit(X, y)
+    model = RankRC(3e-3, penalty="l1", gamma=0.2, tol=1e-9, basis="rare").fit(X, y)
     np.testing.assert_allclose(model.dual_coef_[0], found.beta, atol=1e-3)
 
 
@@ -76,3 +79,74 @@ def test_weights_on_a_simplex_from_any_start():
         gradient = 2.0 * K @ u - q
         assert gradient @ u - gradient.min() <= 1e-8 * max(1.0, np.abs(K).max())
     assert simplex_qp(np.zeros((3, 3)), np.array([1.0, 5.0, 2.0]), start=np.ones(3)).value == -5.0
+
+
+def many_samples(seed=0, m=20_000, rare=40, loss=None, push=1.0):
+    """Kernel values, whitening and a weighted loss of so many samples that a part of them is ranked first."""
+    X, y = rare_data(seed, m, rare)
+    weights = np.random.default_rng(seed + 1).random(m) + 0.1
+    weights[::7] = 0.0
+    K = rbf_kernel(X, X[y == 1], gamma=0.2)
+    pair_loss = PairLoss(Pairs.of(y, weights), **({} if loss is None else {"loss": loss}), push=push)
+    return DenseRows(K), whitening(K[y == 1]), pair_loss
+
+
+def in_one_stage(monkeypatch, *problem, **options):
+    with monkeypatch.context() as patch:
+        patch.setattr(rankers, "subsample", lambda loss, k: None)
+        return rank(*problem, **options)
+
+
+@pytest.mark.parametrize(("loss", "push"), [(None, 1.0), (Logistic(), 1.0), (None, 2.0)])
+def test_a_part_of_the_samples_first_gives_the_same_ranker_with_fewer_products(monkeypatch, loss, push):
+    problem = *many_samples(loss=loss, push=push), 1e-4
+    plain = in_one_stage(monkeypatch, *problem, tol=1e-11)
+    found = rank(*problem, tol=1e-11)
+    assert plain.converged
+    assert found.converged
+    assert found.objective == pytest.approx(plain.objective, rel=1e-8)
+    np.testing.assert_allclose(found.w, plain.w, atol=1e-4 * np.abs(plain.w).max())
+    assert 0 < found.n_products < 0.6 * plain.n_products
+    np.testing.assert_array_equal(rank(*problem, tol=1e-11).w, found.w)
+
+
+def test_a_part_of_the_samples_keeps_a_start_that_is_better(monkeypatch):
+    problem = *many_samples(), 1e-4
+    best = in_one_stage(monkeypatch, *problem, tol=1e-12)
+    again = rank(*problem, start=best.w)
+    assert again.n_iter == 0
+    np.testing.assert_array_equal(again.w, best.w)
+    far = rank(*problem, start=best.w + 10.0, tol=1e-11)
+    assert far.objective == pytest.approx(best.objective, rel=1e-8)
+
+
+def test_a_part_has_all_rare_samples_and_the_weight_of_all_pairs():
+    _, T, loss = many_samples()
+    index, part = subsample(loss, T.shape[1])
+    upper, lower = loss.pairs.groups[0]
+    assert np.isin(upper, index).all()
+    assert len(np.intersect1d(lower, index)) == 5000
+    assert len(index) == 5000 + len(upper)
+    assert part.pairs.total == pytest.approx(loss.pairs.total, rel=1e-12)
+    mapped_upper, mapped_lower = part.pairs.groups[0]
+    np.testing.assert_array_equal(index[mapped_upper], upper)
+    assert np.isin(index[mapped_lower], lower).all()
+    assert subsample(PairLoss(Pairs.of(np.arange(14_000) < 40)), 40) is None, "one third is not much smaller"
+    assert subsample(PairLoss(Pairs.of(np.zeros(100_000, dtype=int))), 40) is None, "no pairs"
+
+
+def test_a_part_of_the_largest_of_many_levels():
+    levels = np.repeat([0, 1, 2], [300, 30_000, 200])
+    index, part = subsample(PairLoss(Pairs.of(levels)), 40)
+    np.testing.assert_array_equal(np.bincount(levels[index]), [300, 5000, 200])
+    assert part.pairs.total == pytest.approx(Pairs.of(levels).total, rel=1e-12)
+    assert [(len(a), len(b)) for a, b in part.pairs.groups] == [(5200, 300), (200, 5000)]
+
+
+def test_the_preconditioner_is_the_inverse_of_the_hessian():
+    rng = np.random.default_rng(0)
+    V, levels = rng.standard_normal((80, 6)), (np.arange(80) < 9).astype(int)
+    state = PairLoss(Pairs.of(levels, rng.random(80))).at(0.3 * V[:, 0])
+    v = rng.standard_normal(6)
+    inverse = inverse_hessian(V, state, 0.01)
+    np.testing.assert_allclose(inverse(V.T @ state.hessian_product(V @ v) + 0.01 * v), v, rtol=1e-9)

@@ -28,7 +28,7 @@ from rarefy.ranking import Logistic, OrdinalRankRC, RankRC, SmoothedHinge, subse
 @pytest.mark.parametrize("alpha", [1.0, 1e-2, 1e-4])
 def test_fitted_value_is_the_brute_force_optimum(alpha):
     X, y = rare_data()
-    model = RankRC(alpha, tol=1e-10).fit(X, y)
+    model = RankRC(alpha, tol=1e-10, basis="rare").fit(X, y)
     gamma = 1.0 / np.mean([np.sum((a - b) ** 2) for a in X for b in X])  # the mean over all pairs, one by one
     assert model.gamma_ == pytest.approx(gamma, rel=1e-10)
     K, K_RR = rbf_kernel(X, X[y == 1], gamma=gamma), rbf_kernel(X[y == 1], gamma=gamma)
@@ -82,15 +82,15 @@ def test_bounds_are_for_kernels_that_the_theorem_is_about():
     common = {"gamma": 1.0, "coef0": -0.9}
     for kernel in ("sigmoid", "poly"):
         assert RankRC(10, kernel=kernel, **common).fit(X, y).bound_ is None
-    assert RankRC(10, kernel="poly", gamma=1.0, coef0=1.0).fit(X, y).bound_ is not None
-    assert RankRC(10, kernel="poly", gamma=1.0, kernel_params={"coef0": -0.9}).fit(X, y).bound_ is None
-    assert RankRC(kernel="chi2", gamma=None).fit(np.abs(X), y).bound_ is not None
-    assert RankRC(10, kernel="wave").fit(np.hstack([X, X]), y).bound_ is None
+    assert RankRC(10, kernel="poly", gamma=1.0, coef0=1.0, basis="rare").fit(X, y).bound_ is not None
+    assert RankRC(10, kernel="poly", gamma=1.0, kernel_params={"coef0": -0.9}, basis="rare").fit(X, y).bound_ is None
+    assert RankRC(kernel="chi2", gamma=None, basis="rare").fit(np.abs(X), y).bound_ is not None
+    assert RankRC(10, kernel="wave", basis="rare").fit(np.hstack([X, X]), y).bound_ is None
     K = rbf_kernel(X)
-    assert RankRC(10, kernel="precomputed").fit(K, y).bound_ is not None
-    assert RankRC(10, kernel="precomputed").fit(K - 0.9, y).bound_ is None
+    assert RankRC(10, kernel="precomputed", basis="rare").fit(K, y).bound_ is not None
+    assert RankRC(10, kernel="precomputed", basis="rare").fit(K - 0.9, y).bound_ is None
     with pytest.raises(ParameterError, match="kernel of RankRC is not symmetric"):
-        RankRC(kernel="precomputed").fit(np.random.default_rng(0).standard_normal((90, 90)), y)
+        RankRC(kernel="precomputed", basis="rare").fit(np.random.default_rng(0).standard_normal((90, 90)), y)
 
 
 class OwnLoss:
@@ -104,16 +104,18 @@ def test_there_is_a_bound_only_for_the_plain_objective_at_its_minimum():
     with rarefy.config_context(block_size=5):
         assert RankRC(basis="all", solver="stochastic", max_iter=1).fit(X, y).bound_ is None
     with pytest.warns(ConvergenceWarning):
-        assert RankRC(1e-6, max_iter=1).fit(X, y).bound_ is None
+        assert RankRC(1e-6, max_iter=1, basis="rare").fit(X, y).bound_ is None
     for options in ({"penalty": "l1"}, {"emphasis": {"push": 2.0}}, {"loss": OwnLoss()}):
         assert RankRC(1e-2, **options).fit(X, y).bound_ is None
-    assert RankRC(1e-2).fit(X, y, np.arange(200) + 1.0).bound_ is None
-    assert RankRC(1e-2, emphasis={"push": 1.0}, loss=Logistic()).fit(X, y).bound_ == subset_bound(y, y == 1, alpha=1e-2)
+    assert RankRC(1e-2, basis="rare").fit(X, y, np.arange(200) + 1.0).bound_ is None
+    assert RankRC(1e-2, emphasis={"push": 1.0}, loss=Logistic(), basis="rare").fit(X, y).bound_ == subset_bound(
+        y, y == 1, alpha=1e-2
+    )
 
 
 def test_bases():
     X, y = rare_data()
-    assert set(RankRC().fit(X, y).basis_) == set(np.flatnonzero(y))
+    assert set(RankRC(basis="rare").fit(X, y).basis_) == set(np.flatnonzero(y))
     assert len(RankRC(basis="all").fit(X, y).basis_) == 150
     assert len(RankRC(basis="random", random_state=0).fit(X, y).basis_) == 15
     for landmarks in ("cholesky", "leverage", "random"):
@@ -143,7 +145,7 @@ def test_empty_documents_get_no_kernel_function():
     X = np.abs(np.random.default_rng(0).standard_normal((300, 6)))
     X[100:160] = 0.0
     y = (np.arange(300) < 10).astype(int)
-    assert X[RankRC(kernel="cosine", basis=15).fit(X, y).basis_].any(axis=1).all()
+    assert X[RankRC(kernel="cosine", basis=15, landmarks="cholesky").fit(X, y).basis_].any(axis=1).all()
 
 
 @pytest.mark.parametrize(
@@ -157,9 +159,9 @@ def test_empty_documents_get_no_kernel_function():
 )
 def test_it_is_the_same_wherever_kernel_values_are_kept(budget, overflow, storage):
     X, y = rare_data()
-    expected = RankRC().fit(X, y)
+    expected = RankRC(basis="rare").fit(X, y)
     with rarefy.config_context(memory_budget=budget, overflow=overflow):
-        model, path = RankRC().fit(X, y), RankRC().alpha_path(X, y, [1e-3])
+        model, path = RankRC(basis="rare").fit(X, y), RankRC(basis="rare").alpha_path(X, y, [1e-3])
     assert model.storage_ == path.models[0].storage_ == storage
     assert model.objective_ == pytest.approx(expected.objective_, rel=1e-5)
     np.testing.assert_allclose(model.decision_function(X), expected.decision_function(X), atol=1e-2)
@@ -174,7 +176,7 @@ def test_single_precision_does_not_fit_its_own_rounding(alpha, overflow):
     budget = 5 * 600 * int(y.sum()) if overflow == "recompute" else 0
     with warnings.catch_warnings(), rarefy.config_context(memory_budget=budget, overflow=overflow):
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model = RankRC(alpha).fit(X, y)
+        model = RankRC(alpha, basis="rare").fit(X, y)
     assert model.storage_ in ("float32", "on disk")
     coefficients, scores = model.dual_coef_[0], model.score_samples(X)
     K = np.exp(-model.gamma_ * ((model.basis_points_[:, None] - model.basis_points_) ** 2).sum(axis=2))
@@ -185,21 +187,25 @@ def test_single_precision_does_not_fit_its_own_rounding(alpha, overflow):
 
 def test_stochastic_passes_reach_the_value_with_blocks_only():
     X, y = rare_data(m=1500, rare=20)
-    exact = RankRC(1e-2).fit(X, y)
+    exact = RankRC(1e-2, basis="rare").fit(X, y)
     with rarefy.config_context(block_size=100):
-        model = RankRC(1e-2, solver="stochastic", max_iter=3, random_state=0).fit(X, y)
+        model = RankRC(1e-2, solver="stochastic", max_iter=3, random_state=0, basis="rare").fit(X, y)
     assert exact.objective_ <= model.objective_ <= 1.01 * exact.objective_
     assert model.storage_ == "blocks"
     assert model.n_iter_ == 3 * 15
-    assert RankRC(1e-2, solver="stochastic").fit(X, y).n_iter_ == 5 * 2, "five passes over blocks of a thousand"
+    assert RankRC(1e-2, solver="stochastic", basis="rare").fit(X, y).n_iter_ == 5 * 2, (
+        "five passes over blocks of a thousand"
+    )
 
 
 def test_blocks_minimise_the_same_function_with_weights():
     X, y = rare_data(2, m=120, rare=20)
     weights = np.where(y == 1, 1.0, np.where(np.random.default_rng(0).random(120) < 0.5, 1.0, 100.0))
-    exact = RankRC(1e-2).fit(X, y, weights).objective_
+    exact = RankRC(1e-2, basis="rare").fit(X, y, weights).objective_
     with rarefy.config_context(block_size=4):
-        inexact = RankRC(1e-2, solver="stochastic", max_iter=20, random_state=0).fit(X, y, weights).objective_
+        inexact = (
+            RankRC(1e-2, solver="stochastic", max_iter=20, random_state=0, basis="rare").fit(X, y, weights).objective_
+        )
     assert exact <= inexact < 1.01 * exact
 
 
@@ -207,11 +213,11 @@ def test_a_path_has_fitted_models_with_their_own_thresholds():
     X, y = rare_data()
     alphas = [1e-3, 1.0, 1e-2]
     names = np.where(y == 1, "fault", "fine")
-    path = RankRC(threshold="f1").alpha_path(X, names, alphas)
+    path = RankRC(threshold="f1", basis="rare").alpha_path(X, names, alphas)
     assert path.parameter == "alpha"
     np.testing.assert_array_equal(path.values, alphas)
     for alpha, model, scores, labels in zip(alphas, path.models, path.scores(X), path.predict(X), strict=True):
-        single = RankRC(alpha, threshold="f1").fit(X, names)
+        single = RankRC(alpha, threshold="f1", basis="rare").fit(X, names)
         assert model.get_params() == single.get_params()
         assert model.objective_ == pytest.approx(single.objective_, rel=1e-5)
         assert model.threshold_ == pytest.approx(single.threshold_, abs=0.05)
@@ -226,11 +232,11 @@ def test_a_path_has_fitted_models_with_their_own_thresholds():
 
 def test_a_path_leaves_the_ranker_as_it_was():
     X, y = rare_data()
-    model = RankRC().fit(X, y)
+    model = RankRC(basis="rare").fit(X, y)
     before = copy.copy(vars(model))
     model.alpha_path(X[:, :2], y, [1.0, 0.1])
     assert all(vars(model)[name] is value for name, value in before.items())
-    new = RankRC()
+    new = RankRC(basis="rare")
     new.alpha_path(X, y, [1.0])
     with pytest.raises(NotFittedError):
         new.predict(X)
@@ -239,7 +245,7 @@ def test_a_path_leaves_the_ranker_as_it_was():
 def test_a_path_that_stops_early_warns_once_with_its_alphas():
     X, y = rare_data()
     with pytest.warns(ConvergenceWarning, match=r"RankRC did not reach .* 2 of 3 alphas .*\(1e-06, 1e-05\)") as caught:
-        RankRC(max_iter=3).alpha_path(X, y, [1e-6, 10.0, 1e-5])
+        RankRC(max_iter=3, basis="rare").alpha_path(X, y, [1e-6, 10.0, 1e-5])
     assert len(caught) == 1
     assert caught[0].filename == __file__
 
@@ -255,20 +261,20 @@ def test_a_path_that_stops_early_warns_once_with_its_alphas():
 )
 def test_alphas_of_a_path_are_checked(alphas, message):
     with pytest.raises(ParameterError, match=f"alphas of RankRC must be .*{message}"):
-        RankRC().alpha_path(*rare_data(), alphas)
+        RankRC(basis="rare").alpha_path(*rare_data(), alphas)
 
 
 def test_a_path_needs_the_solver_that_starts_warm_and_good_parameters():
     with pytest.raises(ParameterError, match="alpha_path of RankRC needs solver='trust-region'"):
-        RankRC(solver="stochastic").alpha_path(*rare_data(), [1.0])
+        RankRC(solver="stochastic", basis="rare").alpha_path(*rare_data(), [1.0])
     with pytest.raises(ParameterError, match="'tol' parameter of RankRC"):
-        RankRC(tol=-1).alpha_path(*rare_data(), [1.0])
+        RankRC(tol=-1, basis="rare").alpha_path(*rare_data(), [1.0])
 
 
 def test_predictions_do_not_follow_parameters_that_are_set_later():
     X, y = rare_data()
     for kernel, Z in (("rbf", X), ("poly", X), ("precomputed", X @ X.T)):
-        model = RankRC(0.01, kernel=kernel, basis=20).fit(Z, y)
+        model = RankRC(0.01, kernel=kernel, basis=20, landmarks="cholesky").fit(Z, y)
         before = model.predict(Z), model.decision_function(Z)
         model.set_params(
             kernel="chi2",
@@ -306,7 +312,7 @@ def partial_loss(K, K_basis, y, beta, share, alpha, eps=0.5):
 def test_the_highest_share_is_minimised_and_not_only_followed(share):
     X, y = rare_data(5, m=120, rare=6, shift=2.0)
     alpha, emphasis = 1e-3, {"false_positive_range": share}
-    model = RankRC(alpha, emphasis=emphasis).fit(X, y)
+    model = RankRC(alpha, emphasis=emphasis, basis="rare").fit(X, y)
     K, beta = rbf_kernel(X, model.basis_points_, gamma=model.gamma_), model.dual_coef_[0]
 
     def value(beta):
@@ -324,7 +330,7 @@ def test_the_highest_share_is_minimised_and_not_only_followed(share):
         for start in (beta, np.zeros(6))
     ]
     assert model.objective_ <= min(found) + 1e-6
-    path = RankRC(1.0, emphasis=emphasis).alpha_path(X, y, [alpha, 1.0])
+    path = RankRC(1.0, emphasis=emphasis, basis="rare").alpha_path(X, y, [alpha, 1.0])
     assert path.models[0].objective_ == pytest.approx(model.objective_, rel=1e-5)
 
 
@@ -333,10 +339,10 @@ def test_pushing_and_partial_ranges_favour_the_top():
     y = np.repeat([1, 0], [30, 350])
     X = rng.standard_normal((380, 2)) + np.where(y[:, None] == 1, [1.0, 0.3], 0.0)
     X[30:60] += [2.5, -2.0]  # majority samples that look rarer than the rare ones
-    plain = RankRC(1e-5).fit(X, y)
+    plain = RankRC(1e-5, basis="rare").fit(X, y)
     K = rbf_kernel(X[:30], gamma=plain.gamma_)
     for emphasis in ({"push": 4.0}, {"false_positive_range": 0.05}, {"push": 2.0, "false_positive_range": 0.2}):
-        loss, model = PairLoss(Pairs.of(y), **emphasis), RankRC(1e-5, emphasis=emphasis).fit(X, y)
+        loss, model = PairLoss(Pairs.of(y), **emphasis), RankRC(1e-5, emphasis=emphasis, basis="rare").fit(X, y)
 
         def value(fitted, loss=loss):
             beta = fitted.dual_coef_[0]
@@ -349,10 +355,10 @@ def test_pushing_and_partial_ranges_favour_the_top():
 def test_losses_by_name_and_as_objects():
     X, y = rare_data()
     for name, loss in (("smoothed_hinge", SmoothedHinge()), ("logistic", Logistic())):
-        named, given = RankRC(loss=name).fit(X, y), clone(RankRC(loss=loss)).fit(X, y)
+        named, given = RankRC(loss=name, basis="rare").fit(X, y), clone(RankRC(loss=loss, basis="rare")).fit(X, y)
         np.testing.assert_array_equal(named.dual_coef_, given.dual_coef_)
         assert roc_auc_score(y, named.decision_function(X)) > 0.85
-    sharp = RankRC(loss=SmoothedHinge(eps=0.1), tol=1e-9).fit(X, y)
+    sharp = RankRC(loss=SmoothedHinge(eps=0.1), tol=1e-9, basis="rare").fit(X, y)
     f, beta = sharp.score_samples(X), sharp.dual_coef_[0]
     K = rbf_kernel(sharp.basis_points_, gamma=sharp.gamma_)
     value = hinge(f[y == 1][:, None] - f[y == 0], 0.1).mean() + 0.5e-3 * beta @ K @ beta
@@ -361,59 +367,59 @@ def test_losses_by_name_and_as_objects():
 
 def test_fewer_functions_with_the_one_norm():
     X, y = rare_data()
-    model = RankRC(3e-3, penalty="l1", gamma=0.2, tol=1e-9).fit(X, y)
+    model = RankRC(3e-3, penalty="l1", gamma=0.2, tol=1e-9, basis="rare").fit(X, y)
     assert 0 < np.count_nonzero(model.dual_coef_) < 15
 
 
 def test_the_rare_class_may_be_the_first_and_may_be_named():
     X, y = rare_data()
     names = np.where(y == 1, "fault", "fine")  # "fault" comes first
-    model = RankRC().fit(X, names)
+    model = RankRC(basis="rare").fit(X, names)
     assert model.rare_class_ == "fault"
     assert roc_auc_score(names == "fine", model.decision_function(X)) > 0.8
     for learn in (lambda m: m.fit(X, names), lambda m: m.alpha_path(X, names, [1.0]).models[0]):
         with pytest.warns(UserWarning, match="the more frequent class") as caught:
-            assert set(learn(RankRC(rare_class="fine")).basis_) == set(np.flatnonzero(y == 0))
+            assert set(learn(RankRC(rare_class="fine", basis="rare")).basis_) == set(np.flatnonzero(y == 0))
         assert len(caught) == 1
     with pytest.raises(ParameterError, match=r"'rare_class' .* of RankRC .* \['fault', 'fine'\]. Got 'none'"):
-        RankRC(rare_class="none").fit(X, names)
+        RankRC(rare_class="none", basis="rare").fit(X, names)
 
 
 def test_scores_of_rarity_do_not_depend_on_the_names_of_the_classes():
     X, y = rare_data()
-    plain = RankRC().fit(X, y)
-    named = RankRC().fit(X, np.where(y == 1, "fraud", "ok"))
+    plain = RankRC(basis="rare").fit(X, y)
+    named = RankRC(basis="rare").fit(X, np.where(y == 1, "fraud", "ok"))
     np.testing.assert_allclose(named.score_samples(X), plain.score_samples(X))
     np.testing.assert_allclose(named.decision_function(X), -plain.decision_function(X))
     assert (named.predict(X) == "fraud").sum() == np.sum(named.score_samples(X) > named.threshold_)
     X, y = rare_data(3, m=200, rare=30)
-    assert roc_auc_score(1 - y, RankRC(rare_class=0).fit(X, 1 - y).decision_function(X)) > 0.8
+    assert roc_auc_score(1 - y, RankRC(rare_class=0, basis="rare").fit(X, 1 - y).decision_function(X)) > 0.8
 
 
 def test_sparse_samples():
     X, y = rare_data(d=6)
     X = X * (np.abs(X) > 1)
-    dense, sparse = RankRC().fit(X, y), RankRC().fit(sp.csr_array(X), y)
+    dense, sparse = RankRC(basis="rare").fit(X, y), RankRC(basis="rare").fit(sp.csr_array(X), y)
     assert sparse.gamma_ == pytest.approx(dense.gamma_)
     np.testing.assert_allclose(sparse.decision_function(sp.csr_array(X)), dense.decision_function(X), atol=1e-6)
 
 
 def test_probabilities_by_calibration():
     X, y = rare_data(m=300, rare=60)
-    probabilities = CalibratedClassifierCV(RankRC(1e-2), cv=3).fit(X, y).predict_proba(X)
+    probabilities = CalibratedClassifierCV(RankRC(1e-2, basis="rare"), cv=3).fit(X, y).predict_proba(X)
     assert np.all((probabilities >= 0) & (probabilities <= 1))
     assert probabilities[y == 1, 1].mean() > probabilities[y == 0, 1].mean() + 0.2
 
 
 def test_the_width_is_the_one_that_was_used():
     X, y = rare_data()
-    model = RankRC(0.01, kernel_params={"gamma": 0.3}).fit(X, y)
+    model = RankRC(0.01, kernel_params={"gamma": 0.3}, basis="rare").fit(X, y)
     assert model.gamma_ == 0.3
     K = rbf_kernel(X, model.basis_points_, gamma=model.gamma_)
     np.testing.assert_allclose(model.score_samples(X), K @ model.dual_coef_[0])
-    assert RankRC(gamma="auto").fit(X, y).gamma_ == pytest.approx(1 / 3)
-    assert RankRC(gamma="scale").fit(X, y).gamma_ == pytest.approx(1 / (3 * X.var()))
-    assert RankRC(kernel="precomputed").fit(X @ X.T, y).gamma_ is None
+    assert RankRC(gamma="auto", basis="rare").fit(X, y).gamma_ == pytest.approx(1 / 3)
+    assert RankRC(gamma="scale", basis="rare").fit(X, y).gamma_ == pytest.approx(1 / (3 * X.var()))
+    assert RankRC(kernel="precomputed", basis="rare").fit(X @ X.T, y).gamma_ is None
 
 
 def test_samples_without_weight_do_not_count():
@@ -421,30 +427,37 @@ def test_samples_without_weight_do_not_count():
     y = (rng.random(80) < 0.2).astype(int)
     X, weights = rng.standard_normal((80, 2)) + y[:, None], (rng.random(80) < 0.6).astype(float)
     here = weights > 0
-    assert RankRC(0.01).fit(X, y, weights).threshold_ == pytest.approx(RankRC(0.01).fit(X[here], y[here]).threshold_)
+    assert RankRC(0.01, basis="rare").fit(X, y, weights).threshold_ == pytest.approx(
+        RankRC(0.01, basis="rare").fit(X[here], y[here]).threshold_
+    )
 
 
 def test_equal_scores_are_warned_of_and_no_sample_is_called_rare():
     X, y = rare_data(m=90)
     with pytest.warns(UserWarning, match="RankRC gives all samples the same score"):
-        model = RankRC().fit(np.ones((90, 2)), y)
+        model = RankRC(basis="rare").fit(np.ones((90, 2)), y)
     assert model.predict(np.ones((90, 2))).sum() == 0
     with pytest.warns(UserWarning, match="the same score"):
-        flat = RankRC(kernel="linear").fit(X * (y == 0)[:, None], y)  # rare rows are zero: no function is left
+        flat = RankRC(kernel="linear", basis="rare").fit(
+            X * (y == 0)[:, None], y
+        )  # rare rows are zero: no function is left
     np.testing.assert_array_equal(flat.dual_coef_, 0.0)
 
 
 def test_large_alphas_and_small_kernel_values_still_rank():
     X, y = rare_data(m=90)
-    usual = roc_auc_score(y, RankRC(10.0).fit(X, y).score_samples(X))
-    for ranker, samples in ((RankRC(1e8), X), (RankRC(kernel="linear"), 1e-6 * X)):
+    usual = roc_auc_score(y, RankRC(10.0, basis="rare").fit(X, y).score_samples(X))
+    for ranker, samples in ((RankRC(1e8, basis="rare"), X), (RankRC(kernel="linear", basis="rare"), 1e-6 * X)):
         assert roc_auc_score(y, ranker.fit(samples, y).score_samples(samples)) > usual - 0.05
         assert ranker.predict(samples).sum() == 15
 
 
 def test_stopping_early_is_reported_at_the_line_of_the_user():
     X, y = rare_data()
-    for model in (RankRC(1e-6, max_iter=1), make_pipeline(StandardScaler(), RankRC(1e-6, max_iter=1))):
+    for model in (
+        RankRC(1e-6, max_iter=1, basis="rare"),
+        make_pipeline(StandardScaler(), RankRC(1e-6, max_iter=1, basis="rare")),
+    ):
         with pytest.warns(ConvergenceWarning, match="RankRC was stopped after 1 iterations") as caught:
             model.fit(X, y)
         assert caught[0].filename == __file__
@@ -492,19 +505,70 @@ def test_landmarks_that_are_unavailable_are_refused():
     with pytest.raises(ParameterError, match=r"landmarks='kmeans' of RankRC needs samples"):
         RankRC(kernel="precomputed", landmarks="kmeans", basis=40).fit(X @ X.T, y)
     with pytest.raises(ParameterError, match=r"landmarks='cholesky' of RankRC finds no sample x with k\(x, x\) > 0"):
-        RankRC(kernel="additive_chi2", basis=40).fit(np.abs(X), y)
+        RankRC(kernel="additive_chi2", basis=40, landmarks="cholesky").fit(np.abs(X), y)
 
 
 def test_one_class_and_three_classes_are_refused():
     with pytest.raises(DegenerateDataError, match="RankRC needs samples of two classes"):
-        RankRC().fit(np.eye(4), np.ones(4))
+        RankRC(basis="rare").fit(np.eye(4), np.ones(4))
     with pytest.raises(DegenerateDataError, match=r"RankRC needs samples of two classes.* weight\), 1"):
-        RankRC().fit(np.eye(4), [0, 1, 0, 1], [0, 1, 0, 1])
+        RankRC(basis="rare").fit(np.eye(4), [0, 1, 0, 1], [0, 1, 0, 1])
     with pytest.raises(ValueError, match="use OrdinalRankRC"):
-        RankRC().fit(np.eye(4), [0, 1, 2, 1])
+        RankRC(basis="rare").fit(np.eye(4), [0, 1, 2, 1])
 
 
 def test_two_levels_are_two_classes():
     X, y = rare_data()
-    ordinal, binary = OrdinalRankRC().fit(X, y), RankRC().fit(X, y)
+    ordinal, binary = OrdinalRankRC(basis="rare").fit(X, y), RankRC(basis="rare").fit(X, y)
     np.testing.assert_allclose(ordinal.dual_coef_, binary.dual_coef_, atol=1e-8)
+
+
+def test_the_rare_class_has_fewer_samples_whatever_they_weigh():
+    X, y = rare_data(m=200, rare=20)
+    balanced = np.where(y == 1, 200 / 20, 200 / 180)
+    for weights in (balanced, np.where(y == 1, 50.0, 1.0)):
+        model = RankRC(0.01, random_state=0).fit(X, y, sample_weight=weights)
+        assert model.rare_class_ == 1
+        assert roc_auc_score(y, model.score_samples(X)) > 0.9
+    none = np.where(
+        (y == 0) & (np.arange(200) < 195), 0.0, 1.0
+    )  # five others are left: samples without weight are none
+    assert RankRC(0.01, random_state=0).fit(X, y, sample_weight=none).rare_class_ == 0
+
+
+def test_by_default_the_majority_has_kernel_functions_too():
+    X, y = rare_data(m=600, rare=30)
+    basis = RankRC(0.01, random_state=0).fit(X, y).basis_
+    assert set(np.flatnonzero(y)) < set(basis)
+    assert len(basis) == 30 + 100
+    X, y = rare_data(m=600, rare=150)
+    assert len(RankRC(0.01, random_state=0).fit(X, y).basis_) == 300
+    X, y = rare_data(m=60, rare=15)
+    assert len(RankRC(0.01, random_state=0).fit(X, y).basis_) == 60
+
+
+def test_by_default_many_rare_samples_are_thinned(monkeypatch):
+    monkeypatch.setattr("rarefy.ranking._problem._MOST_RARE", 40)
+    X, y = rare_data(m=400, rare=120)
+    basis = RankRC(0.01, random_state=0).fit(X, y).basis_
+    assert np.bincount(y[basis]).tolist() == [100, 40]
+    assert len(set(basis)) == 140
+
+
+def test_structure_of_the_majority_is_seen_by_default():
+    rng = np.random.default_rng(0)
+    # The rare samples are spread widely; the others sit in clusters that no rare sample is near.
+    centres = 6.0 * rng.standard_normal((8, 5))
+    X = np.vstack(
+        [8.0 * rng.standard_normal((15, 5)), centres[rng.integers(8, size=600)] + rng.standard_normal((600, 5))]
+    )
+    y = np.repeat([1, 0], [15, 600])
+    X_new = np.vstack(
+        [8.0 * rng.standard_normal((300, 5)), centres[rng.integers(8, size=600)] + rng.standard_normal((600, 5))]
+    )
+    y_new = np.repeat([1, 0], [300, 600])
+    area = {
+        basis: roc_auc_score(y_new, RankRC(1e-5, basis=basis, random_state=0).fit(X, y).score_samples(X_new))
+        for basis in ("auto", "rare")
+    }
+    assert area["auto"] > area["rare"] + 0.02

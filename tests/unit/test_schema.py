@@ -11,12 +11,13 @@ from jsonschema.exceptions import ValidationError
 from trials.forgeries import honest_certificates, honest_subsets
 
 import rarefy
-from rarefy.certificates import Certificate, KernelCertificate, SubsetCertificate
+from rarefy.certificates import Certificate, KernelCertificate, RecallCertificate, SubsetCertificate
 from rarefy.certificates._kernel_objective import KernelObjective
 from rarefy.certificates._objective import Objective
 from rarefy.certificates._optimality import Optimality
 from rarefy.core.certificates.kernel_values import Regularised
 from rarefy.core.linalg.sketch import Sketch
+from rarefy.ranking import certify_threshold
 
 SCHEMA = json.loads(files("rarefy.certificates").joinpath("schema.json").read_text(encoding="utf-8"))
 VALIDATOR = Draft202012Validator(SCHEMA)
@@ -24,6 +25,7 @@ CLASSES = {
     "certificate": Certificate,
     "kernel_certificate": KernelCertificate,
     "subset_certificate": SubsetCertificate,
+    "recall_certificate": RecallCertificate,
     "objective": Objective,
     "kernel_objective": KernelObjective,
     "optimality": Optimality,
@@ -45,6 +47,13 @@ def kernel_certificates():
     yield rarefy.certify_kernels(K, X[:, :3] @ X[:, :3].T)  # a direction is lost
 
 
+def recall_certificates():
+    scores, y = np.arange(100.0), np.arange(100) % 2
+    yield certify_threshold(scores, y, recall=0.9)
+    yield certify_threshold(scores, y, false_positive_rate=0.1, cross_fitted=True)
+    yield certify_threshold(scores, y, recall=0.999)  # nothing can be promised
+
+
 def test_the_schema_is_a_schema():
     Draft202012Validator.check_schema(SCHEMA)
     assert SCHEMA["$schema"].endswith("2020-12/schema")
@@ -64,12 +73,11 @@ def test_what_certificates_write_validates():
         *(honest.certificate for honest in honest_certificates(rng, 10.0, 1.0)),
         *(honest.certificate for honest in honest_subsets(rng, 10.0, 0.03)),
         *kernel_certificates(),
+        *recall_certificates(),
     ):
         values = written(certificate)
         VALIDATOR.validate(values)
-        name = {Certificate: "certificate", KernelCertificate: "kernel_certificate"}.get(
-            type(certificate), "subset_certificate"
-        )
+        name = next(name for name, kind in CLASSES.items() if kind is type(certificate))
         assert set(values) == set(SCHEMA["$defs"][name]["properties"])
 
 

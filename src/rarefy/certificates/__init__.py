@@ -6,12 +6,14 @@ from rarefy.certificates._certify_kernels import certify_kernels
 from rarefy.certificates._curve import RidgeCurve, ridge_curve
 from rarefy.certificates._geometry import hard_margin2, minimum_enclosing_ball
 from rarefy.certificates._kernel import KernelCertificate
+from rarefy.certificates._recall import RecallCertificate
 from rarefy.certificates._ridge import certified_signs, prediction_difference_bound, ridge_risk
 from rarefy.certificates._subset import SubsetCertificate
 
 __all__ = [
     "Certificate",
     "KernelCertificate",
+    "RecallCertificate",
     "RidgeCurve",
     "SubsetCertificate",
     "certified_signs",

@@ -2,9 +2,15 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
+from rarefy.certificates._recall import RecallCertificate, make_recall_certificate
 from rarefy.core.linalg.rows import Array
 from rarefy.core.ranking.bounds import ranking_bound
 from rarefy.core.ranking.thresholds import level_cuts, threshold
+from rarefy.exceptions import DegenerateDataError
+from rarefy.ranking._settings import Promise
 from rarefy.ranking._solve import Ranking
 
 
@@ -14,15 +20,42 @@ class ClassDecision:
 
     threshold: float
     bound: float | None
+    certificate: RecallCertificate | None = None
+    """The promise that the threshold keeps, if it was asked for one."""
 
 
-def decide_classes(ranking: Ranking, rule: str, value: float) -> ClassDecision:
-    """Cut a ranking of two classes by a rule of `core.ranking.thresholds.RULES`."""
+def bound_of(ranking: Ranking) -> float | None:
+    """How far scores can be from those with all kernel functions, where that is known."""
+    facts = ranking.problem.bound_facts if ranking.ranker.converged else None
+    return None if facts is None else ranking_bound(facts[0], ranking.alpha, facts[1])
+
+
+def decide_by_rule(ranking: Ranking, rule: str, value: float) -> ClassDecision:
+    """Cut a ranking of two classes by a rule of `core.ranking.thresholds.RULES`, from the training scores."""
     data = ranking.problem.data
     counted = data.weights > 0.0
     cut = threshold(ranking.scores[counted], data.levels[counted] == 1, data.weights[counted], rule, value)
-    facts = ranking.problem.bound_facts if ranking.ranker.converged else None
-    return ClassDecision(cut, None if facts is None else ranking_bound(facts[0], ranking.alpha, facts[1]))
+    return ClassDecision(cut, bound_of(ranking))
+
+
+def promised_cut(scores: Array, rare: NDArray[np.bool_], promise: Promise, owner: str) -> RecallCertificate:
+    """The certificate of a promise from cross-fitted scores; an error where they are too few for it."""
+    cases = rare if promise.quantity == "recall" else ~rare
+    made = make_recall_certificate(
+        scores[cases], scores[~cases], promise.quantity, promise.level, promise.confidence, cross_fitted=True
+    )
+    if made.threshold is None:
+        raise DegenerateDataError(
+            f"threshold of {owner} asks for a promise that these data cannot give. {made.sentence} Lower the share or "
+            f"the confidence, or leave 'confidence' out for a threshold without a promise."
+        )
+    return made
+
+
+def cut_below(certificate: RecallCertificate) -> float:
+    """The number that scores have to exceed: a certificate's rule is ``score >= threshold``."""
+    assert certificate.threshold is not None  # `promised_cut` has raised where there is none
+    return float(np.nextafter(certificate.threshold, -np.inf))
 
 
 def decide_levels(ranking: Ranking) -> Array:

@@ -17,7 +17,7 @@ from rarefy.ranking._solve import Ranking
 
 
 class OrdinalRankRC(KernelRanker):
-    """Rank ordered levels, with kernel functions of all levels but the most frequent one.
+    """Rank ordered levels, with few kernel functions.
 
     The loss is that of :class:`RankRC` over all pairs of samples of different levels; quality is measured by the share
     of such pairs in the right order (:func:`rarefy.metrics.mauc_score`).
@@ -26,14 +26,15 @@ class OrdinalRankRC(KernelRanker):
     ----------
     alpha : float, default=0.001
         Weight of the penalty (the authors' lambda), > 0.
-    basis : {"rare", "all", "random"}, int or array of row numbers, default="rare"
-        Samples whose kernel functions are used: all levels but the most frequent one; all samples; as many as for
-        "rare", drawn at random; a number of them, those of "rare" first and the others by `landmarks`; or the given
-        rows.
-    landmarks : {"cholesky", "kmeans", "leverage", "random"}, default="cholesky"
-        How a `basis` that is a number is chosen: one by one the sample that is represented worst by those before;
-        centres of clusters; at random, with chances that grow with what a sample adds (ridge leverage scores), or with
-        equal chances.
+    basis : {"auto", "rare", "all", "random"}, int or array of row numbers, default="auto"
+        Samples whose kernel functions are used. "rare": all levels but the most frequent one; "auto": these (at most
+        1000, drawn at random) and as many landmarks of the most frequent level, at least 100; "all" samples; "random":
+        as many as for "rare", drawn at random; a number of them, those of "rare" first and the others by `landmarks`;
+        or the given rows.
+    landmarks : {"random", "kmeans", "cholesky", "leverage"}, default="random"
+        How the samples of a `basis` that is "auto" or a number are chosen. "random": with equal chances; "kmeans":
+        centres of clusters; "cholesky": one by one the sample that is represented worst by those before; "leverage": at
+        random, with chances that grow with what a sample adds (ridge leverage scores).
     kernel : str or callable, default="rbf"
         "rbf", "poly" (or "polynomial"), "linear", "cosine", "laplacian", "sigmoid", "chi2", "additive_chi2",
         "histogram_intersection", "spline", "wave", "precomputed", or a function of two samples.
@@ -111,8 +112,8 @@ class OrdinalRankRC(KernelRanker):
     >>> rng = np.random.default_rng(0)
     >>> y = rng.choice([0, 1, 2], 400, p=[0.85, 0.1, 0.05])
     >>> X = rng.standard_normal((400, 2)) + 1.5 * y[:, None]
-    >>> model = OrdinalRankRC(0.01).fit(X, y)
-    >>> bool(model.score(X, y) > 0.9), len(model.basis_) == int(np.sum(y > 0))
+    >>> model = OrdinalRankRC(0.01, random_state=0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.9), len(model.basis_) == int(np.sum(y > 0)) + 100
     (True, True)
     """
 
@@ -120,8 +121,8 @@ class OrdinalRankRC(KernelRanker):
         self,
         alpha: float = 0.001,
         *,
-        basis: Any = "rare",
-        landmarks: str = "cholesky",
+        basis: Any = "auto",
+        landmarks: str = "random",
         kernel: Any = "rbf",
         gamma: Any = "mean_distance",
         degree: float = 3,

@@ -1,6 +1,6 @@
 """The problem that rankers solve: training data, basis, kernel values and loss."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
 from typing import Any
@@ -22,6 +22,9 @@ _DOUBLE, _SINGLE = 1e-12, 1e-8
 """Squared distance, relative to the largest, at which a kernel function counts as a combination of those before: with
 kernel values in single precision, what is smaller is mostly their rounding."""
 
+_FEWEST_OTHERS, _MOST_RARE = 100, 1000
+"""With basis="auto": kernel functions of the majority at least, and of the rare class at most."""
+
 
 @dataclass(frozen=True)
 class TrainingData:
@@ -36,6 +39,14 @@ class TrainingData:
     labels: NDArray[Any]
     """The labels of y in ascending order."""
     rare_label: Any = None
+
+    def part(self, rows: Index, precomputed: bool) -> "TrainingData":
+        """Some of the samples; of a matrix of kernel values, their columns too."""
+        X, levels, weights = self.X[rows], self.levels[rows], self.weights[rows]
+        position = np.full(len(self.levels), -1, dtype=np.intp)
+        position[rows] = np.arange(len(rows))
+        rare = np.sort(position[self.rare][position[self.rare] >= 0])
+        return TrainingData(X[:, rows] if precomputed else X, levels, weights, rare, self.labels, self.rare_label)
 
 
 @dataclass(frozen=True)
@@ -112,6 +123,8 @@ def _basis_matrix(X: Any, basis: Landmarks, kernel: BoundKernel, owner: str) -> 
 
 def _choose_basis(data: TrainingData, settings: Settings, kernel: BoundKernel, rng: np.random.Generator) -> Landmarks:
     basis, used = settings.basis, np.flatnonzero(data.weights)
+    if isinstance(basis, str) and basis == "auto":
+        return _rare_and_others(data, settings, kernel, rng)
     if isinstance(basis, Integral):
         return _rare_first(data, settings, kernel, min(int(basis), len(used)), rng)
     if not isinstance(basis, str):
@@ -123,10 +136,30 @@ def _choose_basis(data: TrainingData, settings: Settings, kernel: BoundKernel, r
     return Landmarks(indices, kernel.places(data.X, indices))
 
 
-def _rare_first(
-    data: TrainingData, settings: Settings, kernel: BoundKernel, n: int, rng: np.random.Generator
+def _rare_and_others(
+    data: TrainingData, settings: Settings, kernel: BoundKernel, rng: np.random.Generator
 ) -> Landmarks:
-    """A basis of n samples: all rare ones and others chosen by the rule, or n rare ones chosen by it."""
+    """The rare samples, and as many landmarks of the others, within limits: what the others look like matters, too."""
+    rare = data.rare
+    if len(rare) > _MOST_RARE:
+        rare = np.sort(rng.choice(rare, _MOST_RARE, replace=False))
+    n_others = int(np.count_nonzero(data.weights)) - len(data.rare)
+    wanted = len(rare) + min(max(len(rare), _FEWEST_OTHERS), n_others)
+    return _rare_first(replace(data, rare=rare), settings, kernel, wanted, rng, but=data.rare)
+
+
+def _rare_first(
+    data: TrainingData,
+    settings: Settings,
+    kernel: BoundKernel,
+    n: int,
+    rng: np.random.Generator,
+    but: Index | None = None,
+) -> Landmarks:
+    """A basis of n samples: all rare ones and others chosen by the rule, or n rare ones chosen by it.
+
+    Those in `but` are not among the others; None means the rare ones.
+    """
     rare = data.rare
     if n == len(rare):
         return Landmarks(rare, kernel.places(data.X, rare))
@@ -137,7 +170,7 @@ def _rare_first(
     def coordinates(some: Index, pilot: Index) -> Array:
         return kernel.between(data.X, some, pilot) @ whitening(kernel.between(data.X, pilot, pilot))
 
-    samples = rare if fewer else np.setdiff1d(np.flatnonzero(data.weights), rare)
+    samples = rare if fewer else np.setdiff1d(np.flatnonzero(data.weights), rare if but is None else but)
     pool = Pool(data.X, kernel, samples, coordinates, first=first, at_most=max(2000, 10 * wanted))
     found = choose_landmarks(settings.landmarks, pool, wanted, rng)
     if found.indices is not None and not len(found.indices):

@@ -1,5 +1,6 @@
-"""Ranking a rare class with the kernel functions of its own samples."""
+"""Ranking a rare class with few kernel functions."""
 
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -9,35 +10,41 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import _check_sample_weight
 
 from rarefy._fit import fit_method
+from rarefy._parameters import Number
 from rarefy._warnings import warn_user
 from rarefy.core.linalg.rows import Array
 from rarefy.exceptions import DegenerateDataError, ParameterError, RarefyWarning
 from rarefy.ranking._base import KernelRanker
-from rarefy.ranking._decisions import ClassDecision, decide_classes
+from rarefy.ranking._cross_fit import cross_fitted_scores
+from rarefy.ranking._decisions import ClassDecision, bound_of, cut_below, decide_by_rule, promised_cut
 from rarefy.ranking._problem import TrainingData
-from rarefy.ranking._settings import RANKER_CONSTRAINTS, ThresholdRule, threshold_rule
+from rarefy.ranking._settings import RANKER_CONSTRAINTS, ThresholdRule, promise_of, threshold_rule
 from rarefy.ranking._solve import Ranking
 
 
 class RankRC(ClassifierMixin, KernelRanker):
-    """Rank a rare class above the rest, with kernel functions of the rare samples only.
+    """Rank a rare class above the rest, with few kernel functions.
 
     It minimises a smoothed share of wrongly ordered pairs (one sample of each class) plus ``alpha/2 ||f||^2``. Pairs
-    are never formed: sorting gives the loss of all of them. The kernel functions are those of the rare class, so that
-    m * m_rare kernel values are needed instead of m^2; a bound on the difference to the ranker with all kernel
-    functions favours this choice.
+    are never formed: sorting gives the loss of all of them. The kernel functions are those of the rare class and of as
+    many samples of the majority, so that about 2 m m_rare kernel values are needed instead of m^2. The authors take
+    those of the rare class only (``basis="rare"``), which a bound on the difference to the ranker with all kernel
+    functions favours; where the majority has structure of its own, that ranks worse.
 
     Parameters
     ----------
     alpha : float, default=0.001
         Weight of the penalty (the authors' lambda), > 0.
-    basis : {"rare", "all", "random"}, int or array of row numbers, default="rare"
-        Samples whose kernel functions are used: the rare class; all (RankSVM); as many as the rare class, drawn at
-        random; a number of them, rare samples first and the others by `landmarks`; or the given rows.
-    landmarks : {"cholesky", "kmeans", "leverage", "random"}, default="cholesky"
-        How a `basis` that is a number is chosen: one by one the sample that is represented worst by those before;
-        centres of clusters; at random, with chances that grow with what a sample adds (ridge leverage scores), or with
-        equal chances. If the number is smaller than the rare class, it is chosen from the rare samples.
+    basis : {"auto", "rare", "all", "random"}, int or array of row numbers, default="auto"
+        Samples whose kernel functions are used. "auto": the rare class (at most 1000 of it, drawn at random) and as
+        many landmarks of the majority, at least 100; "rare": the rare class only, as the authors do; "all" (RankSVM);
+        "random": as many as the rare class, drawn at random; a number of them, rare samples first and the others by
+        `landmarks`; or the given rows.
+    landmarks : {"random", "kmeans", "cholesky", "leverage"}, default="random"
+        How the samples of a `basis` that is "auto" or a number are chosen. "random": with equal chances; "kmeans":
+        centres of clusters; "cholesky": one by one the sample that is represented worst by those before; "leverage": at
+        random, with chances that grow with what a sample adds (ridge leverage scores). If the number is
+        smaller than the rare class, it is chosen from the rare samples.
     kernel : str or callable, default="rbf"
         "rbf", "poly" (or "polynomial"), "linear", "cosine", "laplacian", "sigmoid", "chi2", "additive_chi2",
         "histogram_intersection", "spline", "wave", "precomputed", or a function of two samples.
@@ -64,11 +71,14 @@ class RankRC(ClassifierMixin, KernelRanker):
         The second passes over the majority in blocks, and holds m_rare^2 + block_size * m_rare kernel values; the
         block size is a setting of :func:`rarefy.set_config`. `tol` does not apply to it, and `emphasis` is taken within
         each block: the smaller the blocks, the more its result differs.
-    threshold : {"frequency", "f1"} or dict, default="frequency"
+    threshold : {"frequency", "f1"}, dict or float, default="frequency"
         Where `predict` cuts the ranking of the training samples: such that the share called rare is that of the
         rare class; at the largest F1; ``{"false_positive_rate": 0.01}``; ``{"recall": 0.9}``, the fewest samples that
         hold so large a share of the rare ones; ``{"share": 0.005}`` of all samples; or ``{"cost": 20}``, when
-        missing a rare sample costs as much as 20 false alarms.
+        missing a rare sample costs as much as 20 false alarms. Training scores are optimistic: on new data fewer rare
+        samples are found. ``{"recall": 0.9, "confidence": 0.95}`` (or "false_positive_rate" in place of "recall") is a
+        promise about new data, from the scores of five rankers that are each fitted without a fifth of the samples; see
+        `threshold_certificate_`. A number is the threshold itself.
     rare_class : label or None, default=None
         The class to rank on top; None means the less frequent one.
     tol : float, default=1e-7
@@ -93,6 +103,8 @@ class RankRC(ClassifierMixin, KernelRanker):
         Coefficients of the kernel functions.
     threshold_ : float
         Score above which a sample is called rare.
+    threshold_certificate_ : RecallCertificate or None
+        What the threshold promises, if `threshold` asks for a promise.
     bound_ : float or None
         No score of a sample x with k(x, x) up to the largest of the training samples differs by more than this from
         that of the ranker with all kernel functions (:func:`subset_bound`); None where the theorem does not apply or
@@ -143,15 +155,15 @@ class RankRC(ClassifierMixin, KernelRanker):
     >>> rng = np.random.default_rng(0)
     >>> y = np.repeat([1, 0], [20, 980])
     >>> X = rng.standard_normal((1000, 3)) + 2 * y[:, None] * rng.choice([-1, 1], (1000, 1))
-    >>> model = RankRC().fit(X, y)
+    >>> model = RankRC(random_state=0).fit(X, y)
     >>> len(model.basis_), int(model.predict(X).sum())
-    (20, 20)
+    (120, 20)
     >>> bool(roc_auc_score(y, model.decision_function(X)) > 0.95)
     True
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = RANKER_CONSTRAINTS | {
-        "threshold": [ThresholdRule()],
+        "threshold": [ThresholdRule(), Number(Real, None, None, closed="neither")],
         "rare_class": "no_validation",
     }
 
@@ -159,8 +171,8 @@ class RankRC(ClassifierMixin, KernelRanker):
         self,
         alpha: float = 0.001,
         *,
-        basis: Any = "rare",
-        landmarks: str = "cholesky",
+        basis: Any = "auto",
+        landmarks: str = "random",
         kernel: Any = "rbf",
         gamma: Any = "mean_distance",
         degree: float = 3,
@@ -297,8 +309,9 @@ class RankRC(ClassifierMixin, KernelRanker):
                 f"Only binary classification is supported. {owner} ranks one class above another, but y has "
                 f"{len(classes)} classes; for ordered levels use OrdinalRankRC."
             )
-        counts = np.bincount(codes, weights=weights, minlength=len(classes))
-        if len(classes) < 2 or counts.min() == 0.0:
+        # How often, not how much: a class whose samples weigh more is not less rare.
+        counts = np.bincount(codes[weights > 0.0], minlength=len(classes))
+        if len(classes) < 2 or counts.min() == 0:
             raise DegenerateDataError(
                 f"{owner} needs samples of two classes to rank; y has 1 class (counting samples with a weight), "
                 f"{classes.tolist()[int(np.argmax(counts))]!r}."
@@ -322,7 +335,7 @@ class RankRC(ClassifierMixin, KernelRanker):
 
     def _warn_of_data(self, data: TrainingData) -> None:
         named = self.rare_class is not None and isinstance(self.basis, str) and self.basis == "rare"
-        others, rare = np.bincount(data.levels, weights=data.weights)
+        others, rare = np.bincount(data.levels[data.weights > 0.0], minlength=2)
         if named and rare > 5.0 * others:
             warn_user(
                 f"rare_class of {type(self).__name__} is {self.rare_class!r}, the more frequent class: there will be "
@@ -331,12 +344,21 @@ class RankRC(ClassifierMixin, KernelRanker):
             )
 
     def _decide(self, ranking: Ranking) -> ClassDecision:
-        return decide_classes(ranking, *threshold_rule(self.threshold))
+        if isinstance(self.threshold, Real):
+            return ClassDecision(float(self.threshold), bound_of(ranking))
+        promise, data = promise_of(self.threshold), ranking.problem.data
+        if promise is None:
+            return decide_by_rule(ranking, *threshold_rule(self.threshold))
+        scores = cross_fitted_scores(self, data, ranking.alpha)
+        held_out = np.isfinite(scores)
+        made = promised_cut(scores[held_out], data.levels[held_out] == 1, promise, type(self).__name__)
+        return ClassDecision(cut_below(made), bound_of(ranking), made)
 
     def _store(self, ranking: Ranking, decision: ClassDecision) -> Self:
         data = ranking.problem.data
         self.classes_, self.rare_class_ = data.labels, data.rare_label
         self.threshold_, self.bound_ = decision.threshold, decision.bound
+        self.threshold_certificate_ = decision.certificate
         return super()._store(ranking, decision)
 
     def __sklearn_tags__(self) -> Any:

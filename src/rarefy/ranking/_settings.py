@@ -7,7 +7,8 @@ from typing import Any
 
 from sklearn.utils._param_validation import HasMethods, Options, StrOptions
 
-from rarefy._parameters import COUNT, POSITIVE, Number
+from rarefy._parameters import COUNT, POSITIVE, SHARE, Number
+from rarefy.certificates._recall import Quantity
 from rarefy.core.losses.hinge import SmoothedHinge
 from rarefy.core.losses.logistic import Logistic
 from rarefy.core.losses.pairs import LossOfPairs
@@ -15,6 +16,7 @@ from rarefy.core.ranking.thresholds import RULES as THRESHOLDS
 from rarefy.kernel._base import KERNEL_CONSTRAINTS
 from rarefy.kernel._landmarks import RULES as LANDMARKS
 
+_PROMISES: tuple[Quantity, ...] = ("recall", "false_positive_rate")
 LOSSES: Mapping[str, LossOfPairs] = {"smoothed_hinge": SmoothedHinge(), "logistic": Logistic()}
 _EMPHASES = {"push": Number(Real, 1, None, closed="left"), "false_positive_range": Number(Real, 0, 1, closed="right")}
 
@@ -50,13 +52,15 @@ class Emphasis(Options):
 
 
 class ThresholdRule(StrOptions):
-    """A rule of `core.ranking.thresholds.RULES`, by name or, if it takes a value, as {name: value}."""
+    """A rule of `core.ranking.thresholds.RULES`, by name or, if it takes a value, as {name: value}; or a promise."""
 
     def __init__(self) -> None:
         super().__init__({name for name, rule in THRESHOLDS.items() if rule.takes == "nothing"})
 
     def is_satisfied_by(self, val: Any) -> bool:
         """Whether the rule is known and its value in range."""
+        if promise_of(val) is not None:
+            return True
         if not isinstance(val, str) and not (isinstance(val, dict) and len(val) == 1):
             return False
         name, value = threshold_rule(val)
@@ -70,7 +74,27 @@ class ThresholdRule(StrOptions):
             repr(name) if rule.takes == "nothing" else f"{{{name!r}: {rule.takes}}}"
             for name, rule in THRESHOLDS.items()
         ]
-        return f"{', '.join(words[:-1])} or {words[-1]}"
+        return f"{', '.join(words)} or a promise like {{'recall': 0.9, 'confidence': 0.95}}"
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What is to hold on new data: of which share, with which confidence."""
+
+    quantity: Quantity
+    level: float
+    confidence: float
+
+
+def promise_of(threshold: Any) -> Promise | None:
+    """The promise that a threshold asks for; None if it asks for none, or for one that nobody could make."""
+    if not isinstance(threshold, dict) or len(threshold) != 2 or "confidence" not in threshold:
+        return None
+    for name in _PROMISES:
+        level, confidence = threshold.get(name), threshold["confidence"]
+        if SHARE.is_satisfied_by(level) and SHARE.is_satisfied_by(confidence):
+            return Promise(name, float(threshold[name]), float(confidence))
+    return None
 
 
 def threshold_rule(threshold: Any) -> tuple[str, float]:
@@ -83,7 +107,7 @@ def threshold_rule(threshold: Any) -> tuple[str, float]:
 
 RANKER_CONSTRAINTS: dict[str, list[Any]] = {
     "alpha": [POSITIVE],
-    "basis": [StrOptions({"rare", "all", "random"}), COUNT, "array-like"],
+    "basis": [StrOptions({"auto", "rare", "all", "random"}), COUNT, "array-like"],
     "landmarks": [StrOptions(set(LANDMARKS))],
     **KERNEL_CONSTRAINTS,
     "loss": [StrOptions(set(LOSSES)), LossObject()],

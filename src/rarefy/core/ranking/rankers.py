@@ -16,18 +16,26 @@ import numpy as np
 from scipy.linalg.lapack import dpstrf as pstrf
 from scipy.linalg.lapack import dtrtri as trtri
 
-from rarefy.core.linalg.rows import Array, Rows
+from rarefy.core.linalg.rows import Array, DenseRows, Rows
 from rarefy.core.linalg.threads import threads_for
 from rarefy.core.losses.pairs import PairLoss
+from rarefy.core.ranking.subsample import inverse_hessian, subsample
 from rarefy.core.solvers.bundle import bundle
 from rarefy.core.solvers.implicit_sgd import implicit_sgd
 from rarefy.core.solvers.proximal import proximal_gradient
 from rarefy.core.solvers.trust_region import Minimum, trust_region
 
+_ROUGH = 1e-4
+"""Tolerance of a smaller problem: its minimiser is not that of the whole one anyway."""
+
 
 @dataclass(frozen=True)
 class Ranker:
-    """Coefficients of the kernel functions, and of their whitened form w; the value, and how it ended."""
+    """Coefficients of the kernel functions, and of their whitened form w; the value, and how it ended.
+
+    `n_iter` and `n_products` count iterations and products with the Hessian on all samples only: those on a smaller
+    problem that was solved first are not counted.
+    """
 
     beta: Array
     w: Array
@@ -100,7 +108,8 @@ def rank(
     alpha : float, > 0
         Weight of the penalty.
     start : (k,) array or None
-        Where to begin; None means zero, or for cuts the rough minimum of the loss over all lower samples.
+        Where to begin; None means zero, or for cuts the rough minimum of the loss over all lower samples. Where
+        samples are many, the minimum for a part of them is found first, from here.
     tol, max_iter, callback
         As in `trust_region`; cuts may be ten times as many as steps.
     """
@@ -109,14 +118,35 @@ def rank(
             # Which samples stand highest has to be known before only they can count.
             start = rank(K, T, replace(loss, false_positive_range=1.0), alpha, tol=1e-4).w
         return _rank_by_cuts(K, T, loss, alpha, start, tol, 10 * max_iter, callback)
-    w = np.zeros(T.shape[1]) if start is None else start
     at = ridge_objective(K, T, loss, alpha)
-    found = trust_region(at, w, tol=tol, max_iter=max_iter, callback=callback)
+    w, inverse = _smaller_problem(K, T, loss, alpha, start, max(tol, _ROUGH), max_iter)
+    found = trust_region(at, w, precondition=inverse, tol=tol, max_iter=max_iter, callback=callback)
     if not found.x.any() and found.decrement > 0.0:
         # All scores zero is near the least value when alpha is large, but ranks nothing: only the order counts.
         tol = 1e-4 * found.decrement / (1e-3 + abs(found.value))
-        found = trust_region(at, w, tol=tol, max_iter=max_iter, callback=callback)
+        found = trust_region(at, w, precondition=inverse, tol=tol, max_iter=max_iter, callback=callback)
     return _ranker(T, found)
+
+
+def _smaller_problem(
+    K: Rows, T: Array, loss: PairLoss, alpha: float, start: Array | None, tol: float, max_iter: int
+) -> tuple[Array, Callable[[Array], Array] | None]:
+    """Where to begin, and a preconditioner: from a part of the samples if they are many, else `start` and None."""
+    k = T.shape[1]
+    w, smaller = np.zeros(k) if start is None else start, subsample(loss, k)
+    if smaller is None:
+        return w, None
+    index, part = smaller
+    V = K.take(index, T)
+    at = ridge_objective(DenseRows(V), np.eye(k), part, alpha)
+    found = trust_region(at, w, tol=tol, max_iter=max_iter).x
+    if start is not None:
+        # A start from a similar problem can be better than the minimiser of a part: one pass tells.
+        before, after = (K @ (T @ np.stack([start, found], axis=1))).T
+        penalties = [0.5 * alpha * float(x @ x) for x in (start, found)]
+        if loss.at(before).value + penalties[0] <= loss.at(after).value + penalties[1]:
+            found = start
+    return found, inverse_hessian(V, part.at(V @ found), alpha)
 
 
 def _rank_by_cuts(

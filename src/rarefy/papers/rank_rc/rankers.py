@@ -154,7 +154,7 @@ def _ranker(kind: type[RankRC] | type[OrdinalRankRC], basis: Any) -> Method:
         ).alpha_path(X, y, values)
         sizes = np.abs(path.attribute("dual_coef_")[:, 0])
         counts = np.sum(sizes > _ZERO * sizes.max(axis=1, keepdims=True), axis=1)
-        approximated = isinstance(options["basis"], int) and "landmarks" not in options
+        approximated = options.get("landmarks") == "cholesky"  # in place of all, so that their number means nothing
         return path.scores(X_new), None if approximated else counts.tolist()
 
     return run
@@ -162,7 +162,9 @@ def _ranker(kind: type[RankRC] | type[OrdinalRankRC], basis: Any) -> Method:
 
 def _all_or_landmarks(y: Labels, n_values: int) -> dict[str, Any]:
     everything = len(y) <= (_ALL_FOR_ONE if n_values == 1 else _ALL_FOR_A_PATH)
-    return {"basis": "all" if everything else max(_LANDMARKS, 2 * int(np.bincount(y).min()))}
+    if everything:
+        return {"basis": "all"}
+    return {"basis": max(_LANDMARKS, 2 * int(np.bincount(y).min())), "landmarks": "cholesky"}
 
 
 def _rare_and_centres(y: Labels, n_values: int) -> dict[str, Any]:
