@@ -26,7 +26,7 @@ _SIZE = re.compile(r"\s*([0-9]*\.?[0-9]+(?:[eE][0-9]+)?)\s*([kKmMgGtT]?[bB])\s*"
 @dataclass(frozen=True)
 class _Config:
     memory_budget: float = 2e9
-    overflow: str = "recompute"
+    overflow: str = "auto"
     scratch_folder: str | None = None
     block_size: int | None = None
     progress: bool = False
@@ -69,8 +69,8 @@ def set_config(**settings: Any) -> None:
 
         - memory_budget : float or str, default=2e9. Bytes that kernel values may take, as a number or like "500MB":
           they are kept in float64 if that fits, else in float32.
-        - overflow : {"recompute", "disk"}, default="recompute". What to do when they do not fit: compute them again
-          whenever they are needed, or keep them in a temporary file.
+        - overflow : {"auto", "recompute", "disk"}, default="auto". What to do when they do not fit: compute them again
+          whenever they are needed, or keep them in a temporary file; "auto" means whichever costs less.
         - scratch_folder : str, path or None, default=None. Where temporary files go; None means the system's folder.
         - block_size : int or None, default=None. Samples of one block of `solver="stochastic"`; None means 1000, or the
           number of samples of the rare class if that is larger.
@@ -143,9 +143,9 @@ def _bytes(value: Any) -> float:
 
 
 def _overflow(value: Any) -> str:
-    if isinstance(value, str) and value in ("recompute", "disk"):
+    if isinstance(value, str) and value in ("auto", "recompute", "disk"):
         return value
-    raise ParameterError(f"overflow must be 'recompute' or 'disk'; got {value!r}.")
+    raise ParameterError(f"overflow must be 'auto', 'recompute' or 'disk'; got {value!r}.")
 
 
 def _folder(value: Any) -> str | None:

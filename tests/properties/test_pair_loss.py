@@ -67,6 +67,9 @@ def test_value_gradient_and_hessian_equal_the_sums_over_all_pairs(problem, eps):
     levels, p, f, v = problem
     state = PairLoss(Pairs.of(levels, p), loss_of_pairs(eps)).at(f)
     value, gradient, hessian = all_pairs(levels, p, f, eps)
+    V = np.stack([v, np.sin(9 * v)], axis=1)
+    np.testing.assert_allclose(state.gram(V), V.T @ hessian @ V, atol=1e-8 * (1 + np.abs(hessian).max()))
+    np.testing.assert_allclose(state.curvature(), np.diag(hessian), atol=1e-10 * (1 + np.abs(hessian).max()))
     assert state.value == pytest.approx(value, rel=1e-10, abs=1e-12)
     np.testing.assert_allclose(state.gradient, gradient, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(state.hessian_product(v), hessian @ v, rtol=1e-10, atol=1e-10 * np.abs(hessian).max())

@@ -79,7 +79,7 @@ def test_parallel_work_shows_one_display(capsys):
         ({"memory_budget": -1}, "memory_budget must be a number of bytes >= 0 or a text like '2GB'; got -1"),
         ({"memory_budget": "much"}, "got 'much'"),
         ({"memory_budget": float("inf")}, "got inf"),
-        ({"overflow": "swap"}, "overflow must be 'recompute' or 'disk'; got 'swap'"),
+        ({"overflow": "swap"}, "overflow must be 'auto', 'recompute' or 'disk'; got 'swap'"),
         ({"memory_budget": "1e400GB"}, "got inf"),
         ({"scratch_folder": 3}, "a folder that exists; got 3"),
         ({"scratch_folder": "/no/such/folder"}, "a folder that exists; got '/no/such/folder'"),
@@ -93,19 +93,3 @@ def test_wrong_settings_are_refused_and_change_nothing(settings, message):
         with pytest.raises(ParameterError, match=message.replace("(", r"\(")):
             change()
     assert rarefy.get_config() == before
-
-
-def test_temporary_files_go_to_the_scratch_folder_and_leave_with_their_array(tmp_path):
-    import gc
-
-    import numpy as np
-
-    from rarefy.backends.kernel_rows import kernel_rows
-
-    A = np.ones((5, 3))
-    with rarefy.config_context(memory_budget=0, overflow="disk", scratch_folder=tmp_path):
-        rows, _ = kernel_rows(A.shape, lambda part: A[part])
-    assert [p.name for p in tmp_path.rglob("*") if p.is_file()] == ["kernel"]
-    del rows
-    gc.collect()
-    assert not list(tmp_path.iterdir())

@@ -8,6 +8,7 @@ from sklearn.svm import SVC
 
 from rarefy.exceptions import ParameterError
 from rarefy.kernel import _kernels, histogram_intersection_kernel, spline_kernel, wave_kernel
+from rarefy.kernel._gaussian import gaussian_kernel
 from rarefy.kernel._kernels import KERNELS, BoundKernel, bind_kernel, resolve_gamma
 
 
@@ -44,6 +45,42 @@ def test_spline_is_the_integral_over_knots(X):
 def test_wave_at_zero_and_elsewhere():
     K = wave_kernel([[0.0], [3.0]], theta=2.0)
     np.testing.assert_allclose(K, [[1.0, 2 / 3 * np.sin(1.5)], [2 / 3 * np.sin(1.5), 1.0]])
+
+
+def distances_one_by_one(X, Y):
+    return np.array([[float(np.sum((u - v) ** 2)) for v in Y.astype(float)] for u in X.astype(float)])
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e4])
+@pytest.mark.parametrize("given", [np.float64, np.float32])
+@pytest.mark.parametrize("wanted", [None, np.float64, np.float32])
+def test_gaussian_kernel_equals_distances_taken_one_by_one(shift, given, wanted):
+    rng = np.random.default_rng(0)
+    X = (rng.standard_normal((40, 6)) + shift).astype(given)
+    Y = X[5:20]
+    out = None if wanted is None else np.full((40, 15), np.nan, dtype=wanted)
+    K = gaussian_kernel(X, Y, 0.2, out=out)
+    assert K.dtype == (given if wanted is None else wanted)
+    assert out is None or K is out
+    # Centred, so that digits are lost to the spread of the samples only, not to their distance from zero.
+    np.testing.assert_allclose(K, np.exp(-0.2 * distances_one_by_one(X, Y)), rtol=1e-13 if K.dtype == float else 1e-5)
+    assert K.max() <= 1.0
+
+
+def test_gaussian_kernel_of_far_samples_is_not_computed_in_single_precision():
+    X = np.array([[0.0], [1000.0], [1000.01]], dtype=np.float32)
+    K = gaussian_kernel(X, X, 1.0)
+    assert K.dtype == np.float32
+    np.testing.assert_allclose(K, np.exp(-distances_one_by_one(X, X)), atol=1e-7)
+
+
+def test_gaussian_kernel_of_sparse_samples_is_that_of_dense_ones(X):
+    S = sp.csr_array(X)
+    np.testing.assert_allclose(gaussian_kernel(S, S[:5], 0.7), gaussian_kernel(X, X[:5], 0.7), rtol=1e-12)
+    out = np.zeros((60, 5))
+    assert gaussian_kernel(S, S[:5], 0.7, out=out) is out
+    np.testing.assert_allclose(out, gaussian_kernel(X, X[:5], 0.7), rtol=1e-12)
+    np.testing.assert_allclose(gaussian_kernel(X), rbf_kernel(X), rtol=1e-12)
 
 
 @pytest.mark.parametrize("kernel", [histogram_intersection_kernel, spline_kernel])
@@ -107,7 +144,7 @@ def test_parameters_of_the_kernel_are_copied(X):
 
 
 def test_no_width_is_the_default_of_scikit_learn(X):
-    np.testing.assert_array_equal(bound("rbf", X)(X), rbf_kernel(X))
+    np.testing.assert_allclose(bound("rbf", X)(X), rbf_kernel(X), rtol=1e-14)  # rounding differs, the width does not
     np.testing.assert_array_equal(bound("chi2", X)(X), chi2_kernel(X))
 
 

@@ -11,7 +11,7 @@ from rarefy.core.losses.logistic import Logistic
 from rarefy.core.losses.pairs import PairLoss, Pairs
 from rarefy.core.ranking import rankers
 from rarefy.core.ranking.rankers import rank, rank_sparsely, whitening
-from rarefy.core.ranking.subsample import inverse_hessian, subsample
+from rarefy.core.ranking.subsample import curved_part, inverse_hessian, subsample
 from rarefy.core.solvers.bundle import bundle
 from rarefy.core.solvers.simplex_qp import simplex_qp
 from rarefy.ranking import RankRC
@@ -150,3 +150,34 @@ def test_the_preconditioner_is_the_inverse_of_the_hessian():
     v = rng.standard_normal(6)
     inverse = inverse_hessian(V, state, 0.01)
     np.testing.assert_allclose(inverse(V.T @ state.hessian_product(V @ v) + 0.01 * v), v, rtol=1e-9)
+
+
+def test_only_samples_that_bend_the_loss_are_in_its_hessian():
+    _, T, loss = many_samples(m=3000, rare=30)
+    f = np.random.default_rng(3).standard_normal(3000) - 3.0 * (np.arange(3000) % 2)
+    state = loss.at(f)
+    index, part = curved_part(loss, state.curvature(), T.shape[1])
+    assert 30 < len(index) < 3000
+    V = np.random.default_rng(4).standard_normal((3000, 5))
+    np.testing.assert_allclose(part.at(f[index]).gram(V[index]), state.gram(V), rtol=1e-9, atol=1e-12)
+
+
+def test_a_drawn_part_has_the_hessian_of_all_in_the_mean(monkeypatch):
+    from rarefy.core.ranking import subsample as module
+
+    monkeypatch.setattr(module, "_LEAST", 400)
+    y = (np.arange(3000) < 30).astype(int)
+    loss, rng = PairLoss(Pairs.of(y)), np.random.default_rng(5)
+    f = rng.standard_normal(3000)
+    V = rng.standard_normal((3000, 3))
+    right, found = loss.at(f).gram(V), np.zeros((3, 3))
+    for seed in range(200):
+        monkeypatch.setattr(
+            module.np.random, "default_rng", lambda _, seed=seed: np.random.Generator(np.random.PCG64(seed))
+        )
+        index, part = curved_part(loss, loss.at(f).curvature(), 3)
+        assert 300 < len(index) < 500
+        assert np.isin(np.flatnonzero(y), index).all(), "the few rare samples bend the loss most: they are certain"
+        found += part.at(f[index]).gram(V[index]) / 200
+    # A single draw is off by about sqrt(3 / 400); the mean of 200 by a fourteenth of that.
+    np.testing.assert_allclose(found, right, atol=0.02 * np.abs(right).max())

@@ -13,7 +13,7 @@ import rarefy
 import rarefy.backends
 import rarefy.core.linalg
 import rarefy.core.svm
-from rarefy.backends.kernel_rows import KernelRows, kernel_rows
+from rarefy.backends.kernel_rows import KernelRows, KernelValues, kernel_rows
 from rarefy.core.linalg import rows as rows_module
 from rarefy.core.linalg.class_pairs import ClassPairs
 from rarefy.core.linalg.rows import (
@@ -51,10 +51,17 @@ PAIRS = {
 }
 
 
+def values_of(A, cheap=True):
+    def fill(rows, out):
+        out[...] = A[rows]
+
+    return KernelValues(A.shape, lambda rows: A[rows], fill, cheap)
+
+
 def on_disk(A):
     with rarefy.config_context(memory_budget=0, overflow="disk"):
-        rows, where = kernel_rows(A.shape, lambda part: A[part])
-    assert where == "on disk"
+        rows, where = kernel_rows(values_of(A))
+    assert where.startswith("on disk: ")
     return rows
 
 
@@ -255,14 +262,31 @@ def test_as_rows_widens_integers_and_booleans():
     assert as_rows(same) is same
 
 
-def test_kernel_values_on_disk_are_deleted_with_the_rows(tmp_path):
+def test_kernel_values_on_disk_leave_nothing_behind_even_when_the_process_is_killed(tmp_path):
+    A = np.random.default_rng(0).standard_normal((20, 3)).astype(np.float32)
     with rarefy.config_context(memory_budget=0, overflow="disk", scratch_folder=tmp_path):
-        rows, _ = kernel_rows((20, 3), lambda index: np.ones((20, 3))[index])
-    (folder,) = tmp_path.iterdir()
-    assert (folder / "kernel").stat().st_size == 20 * 3 * 4
-    del rows
-    gc.collect()
+        rows, _ = kernel_rows(values_of(A))
+    # The file has no name by now, so that nobody has to delete it.
     assert not list(tmp_path.iterdir())
+    np.testing.assert_array_equal(rows @ np.ones(3), A.astype(float) @ np.ones(3))
+
+
+def test_where_kernel_values_are_kept_follows_budget_and_cost(monkeypatch):
+    A = np.ones((100, 10))
+    kept = {}
+    for name, budget, reserved, cheap in (
+        ("all", 8000, 0, True),
+        ("less what is reserved", 8000, 1, True),
+        ("half", 4000, 0, True),
+        ("cheap", 3999, 0, True),
+        ("dear", 3999, 0, False),
+    ):
+        with rarefy.config_context(memory_budget=budget):
+            kept[name] = kernel_rows(values_of(A, cheap), reserved)[1].partition(":")[0]
+    assert list(kept.values()) == ["float64", "float32", "float32", "recomputed", "on disk"]
+    monkeypatch.setattr("shutil.disk_usage", lambda folder: type("Usage", (), {"free": 7999})())
+    with rarefy.config_context(memory_budget=3999):
+        assert kernel_rows(values_of(A, cheap=False))[1] == "recomputed: 4 kB do not fit memory_budget=4 kB"
 
 
 @pytest.mark.parametrize("name", FORMS)

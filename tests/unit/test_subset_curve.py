@@ -116,3 +116,7 @@ def test_whole_numbers_with_many_values_are_numbers(wide):
 def test_bounds_hold_against_all_choices_of_random_problems():
     for seed in range(12):
         assert subset_trial(seed)[1] == []
+
+
+def test_intercepts_far_from_all_samples_do_not_overflow():
+    assert subset_trial(1_000_028)[1] == []  # numpy's warnings are errors here

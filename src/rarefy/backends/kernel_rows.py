@@ -2,9 +2,8 @@
 
 import shutil
 import tempfile
-import weakref
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -82,30 +81,62 @@ class KernelRows:
         return largest_of(self.blocks())
 
 
-def kernel_rows(shape: tuple[int, int], block: Block) -> tuple[Rows, str]:
-    """Kernel values as Rows, and a word for where they are.
+@dataclass(frozen=True)
+class KernelValues:
+    """A matrix of kernel values before it is decided where they are kept."""
 
-    In float64 if that fits the memory budget, else in float32 if that does; else computed again at every product
-    ("recompute") or written to a temporary file ("disk", float32). See `rarefy.set_config`.
+    shape: tuple[int, int]
+    block: Block
+    fill: Callable[[Any, NDArray[Any]], Any]
+    """Writes the rows of a slice into an array, in its precision."""
+    cheap: bool
+    """Whether computing a value takes hardly longer than reading it from a disk."""
+
+
+def kernel_rows(values: KernelValues, reserved: float = 0.0) -> tuple[Rows, str]:
+    """Kernel values as Rows, and a word for where they are and why.
+
+    In float64 if that fits the memory budget less what is reserved, else in float32 if that does; else they are
+    computed again at every product or written to a temporary file (float32), whichever costs less or `overflow` of
+    `rarefy.set_config` says.
     """
-    settings = current_config()
-    entries, lazy = shape[0] * shape[1], KernelRows(shape, block)
-    if 4 * entries <= settings.memory_budget:
-        A: NDArray[Any] = np.empty(shape, dtype=np.float64 if 8 * entries <= settings.memory_budget else np.float32)
-        return DenseRows(_filled(A, lazy)), A.dtype.name
-    if settings.overflow == "recompute":
-        return lazy, "recomputed"
-    folder = tempfile.mkdtemp(prefix="rarefy-", dir=settings.scratch_folder)
-    try:
-        A = np.memmap(Path(folder) / "kernel", dtype=np.float32, mode="w+", shape=shape)
-        weakref.finalize(A, shutil.rmtree, folder, ignore_errors=True)  # the file lives as long as the array
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-    return DenseRows(_filled(A, lazy)), "on disk"
+    settings, entries = current_config(), values.shape[0] * values.shape[1]
+    room = settings.memory_budget - reserved
+    if 8 * entries <= room:
+        return DenseRows(_filled(np.empty(values.shape), values)), "float64"
+    if 4 * entries <= room:
+        A = _filled(np.empty(values.shape, dtype=np.float32), values)
+        return DenseRows(A), f"float32: {_too_large(8 * entries, settings.memory_budget)}"
+    why = _too_large(4 * entries, settings.memory_budget)
+    if settings.overflow == "disk" or (settings.overflow == "auto" and not values.cheap and _fits_disk(4 * entries)):
+        return DenseRows(_filled(_on_disk(values.shape, settings.scratch_folder), values)), f"on disk: {why}"
+    return KernelRows(values.shape, values.block), f"recomputed: {why}"
 
 
-def _filled(A: NDArray[Any], rows: Rows) -> NDArray[Any]:
-    for part, block in rows.blocks():
-        A[part] = block
+def _too_large(size: float, budget: float) -> str:
+    return f"{_bytes(size)} do not fit memory_budget={_bytes(budget)}"
+
+
+def _bytes(size: float) -> str:
+    for unit in ("B", "kB", "MB"):
+        if size < 1000.0:
+            return f"{size:.3g} {unit}"
+        size /= 1000.0
+    return f"{size:.3g} GB"
+
+
+def _fits_disk(size: float) -> bool:
+    folder = current_config().scratch_folder or tempfile.gettempdir()
+    return shutil.disk_usage(folder).free > 2.0 * size
+
+
+def _on_disk(shape: tuple[int, int], scratch_folder: str | None) -> NDArray[Any]:
+    """An array in a temporary file; nothing is left of it when the process ends, however it ends."""
+    with tempfile.TemporaryFile(prefix="rarefy-", dir=scratch_folder) as file:
+        return np.memmap(file, dtype=np.float32, mode="w+", shape=shape)
+
+
+def _filled(A: NDArray[Any], values: KernelValues) -> NDArray[Any]:
+    for rows in edges(*values.shape):
+        values.fill(rows, A[rows])
     return A

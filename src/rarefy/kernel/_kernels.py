@@ -10,14 +10,19 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from sklearn.metrics.pairwise import euclidean_distances, pairwise_kernels
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from rarefy.core.linalg.rows import Array, Index
 from rarefy.exceptions import ParameterError
+from rarefy.kernel._gaussian import gaussian_kernel
 
 _BLOCK_ENTRIES = 1 << 22
 """Entries of the temporary arrays of one block of samples."""
+
+_SHORT = 100
+"""Features up to which a product of two rows is fast compared to reading a number from a disk."""
 
 
 def _in_blocks(X: Any, Y: Any, coordinate: Any, start: float, combine: Any) -> Array:
@@ -146,13 +151,18 @@ def _from_sklearn(name: str, **known: Any) -> Kernel:
     return Kernel(partial(pairwise_kernels, metric=name, filter_params=True), **known)
 
 
+def _gaussian(X: Any, Y: Any = None, *, gamma: float | None = None, **others: Any) -> Any:
+    """The Gaussian kernel; it takes no other parameter."""
+    return gaussian_kernel(X, Y, gamma)
+
+
 def _polynomial_is_positive(n_features: int, parameters: Mapping[str, Any]) -> bool:
     return bool(parameters["coef0"] >= 0.0 and float(parameters["degree"]).is_integer())
 
 
 _POLYNOMIAL = _from_sklearn("polynomial", positive=_polynomial_is_positive)
 KERNELS = {
-    "rbf": _from_sklearn("rbf", unit_diagonal=True),
+    "rbf": Kernel(_gaussian, unit_diagonal=True),
     "poly": _POLYNOMIAL,
     "polynomial": _POLYNOMIAL,
     "sigmoid": _from_sklearn("sigmoid", positive=lambda n_features, parameters: False),
@@ -220,6 +230,19 @@ class BoundKernel:
             return kernel_named(self.kernel).function(X, places, **self.parameters)
         block = X[:, places]
         return block.toarray() if sp.issparse(block) else block
+
+    def is_cheap(self, X: Any) -> bool:
+        """Whether a value is little more than a short product of two rows of X."""
+        return self.kernel in ("rbf", "linear", "poly", "polynomial") and not sp.issparse(X) and X.shape[1] <= _SHORT
+
+    def fill(self, X: Any, places: Any, out: NDArray[Any]) -> bool:
+        """Write kernel values into an array; whether they are as precise as its type, and not rounded before."""
+        if isinstance(self.kernel, str) and self.kernel == "rbf" and not sp.issparse(X) and not sp.issparse(places):
+            gaussian_kernel(X, places, self.parameters.get("gamma"), out=out)
+            return True
+        values = self(X, places)
+        out[...] = values
+        return np.dtype(values.dtype).itemsize >= out.dtype.itemsize
 
     def product(self, X: Any, places: Any, M: Any) -> Any:
         """Kernel values of samples with places, times a matrix; sparse values that were looked up stay sparse."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.backends.kernel_rows import kernel_rows
+from rarefy.backends.kernel_rows import KernelValues, kernel_rows
 from rarefy.core.linalg.rows import Array, Index, Rows
 from rarefy.core.losses.pairs import PairLoss, Pairs
 from rarefy.core.ranking.bounds import left_out_shares
@@ -104,21 +104,28 @@ def build_problem(data: TrainingData, settings: Settings, kernel: BoundKernel, r
     loss = PairLoss(Pairs.of(data.levels, data.weights), settings.loss, settings.push, settings.false_positive_range)
     K, storage = None, "blocks"
     if settings.solver != "stochastic":
-        K, storage = kernel_rows((data.X.shape[0], len(K_RR)), lambda rows: kernel(data.X[rows], basis.places))
-        single |= storage in ("float32", "on disk")
+        values = KernelValues(
+            (data.X.shape[0], len(K_RR)),
+            lambda rows: kernel(data.X[rows], basis.places),
+            lambda rows, out: kernel.fill(data.X[rows], basis.places, out),
+            kernel.is_cheap(data.X),
+        )
+        K, storage = kernel_rows(values, reserved=3 * K_RR.nbytes)
+        single |= storage.startswith(("float32", "on disk"))
     T = None if settings.penalty == "l1" else whitening(0.5 * (K_RR + K_RR.T), _SINGLE if single else _DOUBLE)
     return Problem(data, settings, kernel, basis, loss, T, K, storage)
 
 
 def _basis_matrix(X: Any, basis: Landmarks, kernel: BoundKernel, owner: str) -> tuple[Array, bool]:
-    """The kernel matrix of the basis, and whether it came in single precision."""
-    values = np.asarray(kernel(X[basis.indices] if kernel.precomputed else basis.places, basis.places))
-    K_RR = np.asarray(values, dtype=np.float64)
+    """The kernel matrix of the basis, and whether its values are rounded to single precision."""
+    r = len(basis.places) if kernel.precomputed else basis.places.shape[0]
+    K_RR = np.empty((r, r))
+    exact = kernel.fill(X[basis.indices] if kernel.precomputed else basis.places, basis.places, K_RR)
     if not np.isfinite(K_RR).all():
         raise ParameterError(f"The kernel of {owner} gives values that are not finite.")
     if not np.allclose(K_RR, K_RR.T, rtol=1e-5, atol=1e-8 * float(np.abs(K_RR).max(initial=0.0))):
         raise ParameterError(f"The kernel of {owner} is not symmetric: k(x, y) differs from k(y, x).")
-    return K_RR, values.dtype == np.float32
+    return K_RR, not exact
 
 
 def _choose_basis(data: TrainingData, settings: Settings, kernel: BoundKernel, rng: np.random.Generator) -> Landmarks:

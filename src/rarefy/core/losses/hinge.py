@@ -3,13 +3,14 @@ r"""The hinge with its corner rounded: one loss for single scores and for pairs 
     l(t) = 0 for t >= 1,   (1 - t)^2 / (4 eps) for 1 - 2 eps <= t < 1,   1 - eps - t below   [Chapelle2007]
 
 For pairs t = a_i - b_j is the difference of an upper and a lower score. For one score the partners in each of the three
-pieces are neighbours in sorted order, so that sums over them are differences of prefix sums of 1, b and b^2: all sums
-over pairs take O(m log m).
+pieces are neighbours in sorted order, so that sums over them are differences of prefix sums of 1, b and b^2. Only the
+fewer scores are sorted, the others are looked up among them: with n of the fewer, all sums over pairs take O(m log n).
 """
 
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 
 from rarefy.core.linalg.rows import Array, Index
 
@@ -63,8 +64,8 @@ class SmoothedHinge:
         first = np.where(linear, -1.0, np.where(curved, -short / (2.0 * self.eps), 0.0))
         return value, first, np.where(curved, 0.5 / self.eps, 0.0)
 
-    def pair_sums(self, a: Array, b: Array) -> "HingeSums":
-        """Sort the scores, for sums over all pairs.
+    def pair_sums(self, a: Array, b: Array) -> "HingeSums | MirroredSums":
+        """Sort the fewer scores, for sums over all pairs.
 
         Parameters
         ----------
@@ -78,49 +79,59 @@ class SmoothedHinge:
         sums : object
             Sums over partners of the loss and its derivatives, by `upper` and `lower`.
         """
-        return HingeSums(self.eps, a, b)
+        return HingeSums(self.eps, a, b) if len(a) <= len(b) else MirroredSums(self.eps, a, b)
+
+
+def beside(x: Array, v: Array) -> Array:
+    """A vector, as a column if v has columns."""
+    return x[:, None] if v.ndim == 2 else x
 
 
 class HingeSums:
-    """Sums of the loss, or of its derivatives, over the partners of every score."""
+    """Sums of the loss, or of its derivatives, over the partners of every score; upper scores should be the fewer.
+
+    Only they are sorted. For a lower score those before the place `quad` are less than 1 above it, those before `line`
+    so little that the loss is linear; sums over lower scores are taken by place.
+    """
 
     def __init__(self, eps: float, a: Array, b: Array) -> None:
         self.eps = eps
-        self.order_a, self.order_b = np.argsort(a, kind="stable"), np.argsort(b, kind="stable")
-        sorted_a, sorted_b = a[self.order_a], b[self.order_b]
-        # Both sides compare the same rounded numbers, so that they agree on the piece of every pair.
-        within, far = 1.0, 1.0 - 2.0 * self.eps
-        # Lower scores from `quad` on are within the margin of an upper one, from `line` on far within.
-        self.quad = np.searchsorted(sorted_b, a - within, side="right")
-        self.line = np.searchsorted(sorted_b, a - far, side="right")
-        # Upper scores before `quad_of` are too low for a lower one; before `line_of` far too low.
-        self.quad_of = np.searchsorted(sorted_a - within, b, side="left")
-        self.line_of = np.searchsorted(sorted_a - far, b, side="left")
+        self.order = np.argsort(a, kind="stable")
+        self.place = np.empty_like(self.order)
+        self.place[self.order] = np.arange(len(a))
+        ordered = a[self.order]
+        self.quad = np.searchsorted(ordered - 1.0, b, side="left")
+        self.line = np.searchsorted(ordered - (1.0 - 2.0 * self.eps), b, side="left")
         shift = float(np.concatenate([a, b]).mean())  # squares of large numbers would cost digits
         self.a, self.b = a - shift, b - shift
 
-    def _pieces(self, weights: Array, x: Array, order: Index, powers: int) -> list[Array]:
-        """Prefix sums of weights times powers of x, in sorted order."""
-        sums = []
-        for k in range(powers + 1):
-            prefix = np.zeros(len(x) + 1)
-            np.cumsum((weights * x**k)[order], out=prefix[1:])
-            sums.append(prefix)
-        return sums
-
     def upper(self, weights: Array, order: int, v: Array | None = None) -> Array:
-        w = weights if v is None else weights * v
-        sums = self._pieces(w, self.b, self.order_b, 2 - order)
-        quad = [s[self.line] - s[self.quad] for s in sums]
-        line = [s[-1] - s[self.line] for s in sums]
-        return self._combined(1.0 - self.a, quad, line, order, 1.0)
+        w = weights if v is None else beside(weights, v) * v
+        quad, line = [], []
+        for k in range(3 - order):
+            terms = w if k == 0 else w * beside(self.b**k, w)
+            before_line, before_quad = (self._by_place(places, terms) for places in (self.line, self.quad))
+            quad.append(np.cumsum(before_line - before_quad, axis=0)[:-1][self.place])
+            # Added from the far end, so that the few largest lower scores do not vanish in the sum of all.
+            line.append(np.cumsum(before_line[:0:-1], axis=0)[::-1][self.place])
+        return self._combined(beside(1.0 - self.a, w), quad, line, order, 1.0)
 
     def lower(self, weights: Array, order: int, v: Array | None = None) -> Array:
-        w = weights if v is None else weights * v
-        sums = self._pieces(w, self.a, self.order_a, 2 - order)
-        quad = [s[self.quad_of] - s[self.line_of] for s in sums]
-        line = [s[self.line_of] for s in sums]
-        return self._combined(1.0 + self.b, quad, line, order, -1.0)
+        w = weights if v is None else beside(weights, v) * v
+        quad, line = [], []
+        for k in range(3 - order):
+            prefix = np.zeros((len(self.a) + 1, *w.shape[1:]))
+            np.cumsum((w if k == 0 else w * beside(self.a**k, w))[self.order], axis=0, out=prefix[1:])
+            line.append(prefix[self.line])
+            quad.append(prefix[self.quad] - line[-1])
+        return self._combined(beside(1.0 + self.b, w), quad, line, order, -1.0)
+
+    def _by_place(self, places: Index, terms: Array) -> Array:
+        n_places = len(self.a) + 1
+        if terms.ndim == 1:
+            return np.asarray(np.bincount(places, weights=terms, minlength=n_places), dtype=np.float64)
+        where = sp.csc_array((np.ones(len(places)), places, np.arange(len(places) + 1)), (n_places, len(places)))
+        return where @ terms
 
     def _combined(self, gap: Array, quad: list[Array], line: list[Array], order: int, sign: float) -> Array:
         """Sums of the loss or a derivative in the margin; 1 - margin is gap + sign * the partner's score."""
@@ -130,3 +141,16 @@ class HingeSums:
             return -(gap * quad[0] + sign * quad[1]) / (2.0 * self.eps) - line[0]
         inner = (gap**2 * quad[0] + 2.0 * sign * gap * quad[1] + quad[2]) / (4.0 * self.eps)
         return inner + (gap - self.eps) * line[0] + sign * line[1]
+
+
+class MirroredSums:
+    """Sums over pairs of more upper than lower scores: those of their negatives, with the roles exchanged."""
+
+    def __init__(self, eps: float, a: Array, b: Array) -> None:
+        self._sums = HingeSums(eps, -b, -a)
+
+    def upper(self, weights: Array, order: int, v: Array | None = None) -> Array:
+        return self._sums.lower(weights, order, v)
+
+    def lower(self, weights: Array, order: int, v: Array | None = None) -> Array:
+        return self._sums.upper(weights, order, v)

@@ -5,10 +5,14 @@ to rounding error from its values at Chebyshev nodes.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from rarefy.core.linalg.rows import Array
+from rarefy.core.losses.hinge import beside
 
 _NODES = 24
 """Chebyshev nodes of one panel of unit length: the logistic function is analytic in a strip of width pi, so that
@@ -76,14 +80,18 @@ class LogisticSums:
 
     def _to_nodes(self, weights: Array) -> Array:
         """Weights of the nodes that stand for weights of the lower scores."""
-        width = self.basis.shape[1]
-        spread = np.zeros((len(self.nodes) // width, width))
-        np.add.at(spread, self.panel, weights[:, None] * self.basis)
-        return spread.ravel()
+        return self._interpolation.T @ weights
+
+    @cached_property
+    def _interpolation(self) -> Any:
+        """Values at the lower scores from those at the nodes."""
+        n, width = self.basis.shape
+        columns = (width * self.panel[:, None] + np.arange(width)).ravel()
+        return sp.csr_array((self.basis.ravel(), columns, np.arange(0, n * width + 1, width)), (n, len(self.nodes)))
 
     def upper(self, weights: Array, order: int, v: Array | None = None) -> Array:
-        return self.tables[order] @ self._to_nodes(weights if v is None else weights * v)
+        return self.tables[order] @ self._to_nodes(weights if v is None else beside(weights, v) * v)
 
     def lower(self, weights: Array, order: int, v: Array | None = None) -> Array:
-        at_nodes = (weights if v is None else weights * v) @ self.tables[order]
-        return np.einsum("ij,ij->i", self.basis, at_nodes.reshape(-1, self.basis.shape[1])[self.panel])
+        at_nodes = self.tables[order].T @ (weights if v is None else beside(weights, v) * v)
+        return self._interpolation @ at_nodes

@@ -19,11 +19,11 @@ from typing import Protocol
 import numpy as np
 
 from rarefy.core.linalg.rows import Array, Index
-from rarefy.core.losses.hinge import SmoothedHinge
+from rarefy.core.losses.hinge import SmoothedHinge, beside
 
 
 class PairSums(Protocol):
-    """Sums over partners at given upper and lower scores."""
+    """Sums over partners at given upper and lower scores; v may have columns."""
 
     def upper(self, weights: Array, order: int, v: Array | None = None) -> Array:
         """For every upper score: sum over lower ones of weight (times v) times the derivative of this order."""
@@ -77,6 +77,17 @@ class State:
         out = np.zeros_like(v)
         for block in self._blocks:
             block.add_hessian_product(v, out)
+        return out / self._total
+
+    def gram(self, V: Array) -> Array:
+        """V^T D V for the second derivative D of the loss at these scores."""
+        return sum(block.gram(V) for block in self._blocks) / self._total + np.zeros((V.shape[1], V.shape[1]))
+
+    def curvature(self) -> Array:
+        """The diagonal of the second derivative, but for a push on it: zero for samples that bend nothing."""
+        out = np.zeros_like(self.gradient)
+        for block in self._blocks:
+            block.add_curvature(out)
         return out / self._total
 
 
@@ -150,18 +161,54 @@ class _Block:
         out[self.upper] += self.p * self.sums.upper(self.factor, 1)
         out[self.lower] -= self.factor * self.sums.lower(self.p, 1)
 
+    def add_curvature(self, out: Array) -> None:
+        cu, cl = self._curvatures()
+        out[self.upper] += cu
+        out[self.lower] += cl
+
     def add_hessian_product(self, v: Array, out: Array) -> None:
         vu, vl, factor, sums = v[self.upper], v[self.lower], self.factor, self.sums
         out[self.upper] += self.p * (vu * sums.upper(factor, 2) - sums.upper(factor, 2, vl))
         out[self.lower] += factor * (vl * sums.lower(self.p, 2) - sums.lower(self.p, 2, vu))
         if self.push == 1.0 or self.power == 0.0:
             return
-        # The factors themselves change: each share changes by the product of its gradient with v.
-        total = float(self.p.sum())
-        change = (sums.lower(self.p, 1, vu) - vl * sums.lower(self.p, 1)) / total
-        r, shares = self.push, np.maximum(self.share, 1e-300)
-        mean = float((self.q * self.share ** (r - 1.0)) @ change) / float(self.q.sum())
-        steep = self.outer * np.where(self.share > 0.0, shares ** (r - 2.0), 0.0) * change
-        second = self.q / total * (r - 1.0) * (steep - self.slope * mean / self.power)
+        change = self._change_of_shares(vu, vl)
+        second = self._change_of_factors(change)
         out[self.upper] += self.p * sums.upper(second, 1)
         out[self.lower] -= second * sums.lower(self.p, 1)
+
+    def gram(self, V: Array) -> Array:
+        """V^T D V for the second derivative D of the block's loss."""
+        Vu, Vl, factor, sums = V[self.upper], V[self.lower], self.factor, self.sums
+        cross = Vu.T @ (self.p[:, None] * sums.upper(factor, 2, Vl))
+        cu, cl = self._curvatures()
+        G = _weighted_gram(Vu, cu) + _weighted_gram(Vl, cl) - cross - cross.T
+        if self.push == 1.0 or self.power == 0.0:
+            return G
+        change = self._change_of_shares(Vu, Vl)
+        return G + float(self.p.sum()) * change.T @ self._change_of_factors(change)
+
+    def _curvatures(self) -> tuple[Array, Array]:
+        """Diagonal entries of upper and lower samples; rounding leaves some sums of nothing below zero."""
+        upper, lower = self.sums.upper(self.factor, 2), self.sums.lower(self.p, 2)
+        return self.p * np.maximum(upper, 0.0), self.factor * np.maximum(lower, 0.0)
+
+    def _change_of_shares(self, vu: Array, vl: Array) -> Array:
+        """Each share of the loss changes by the product of its gradient with v."""
+        return (self.sums.lower(self.p, 1, vu) - vl * beside(self.sums.lower(self.p, 1), vl)) / float(self.p.sum())
+
+    def _change_of_factors(self, change: Array) -> Array:
+        """With a push the factors of the lower samples change with the shares."""
+        r, shares = self.push, np.maximum(self.share, 1e-300)
+        mean = (self.q * self.share ** (r - 1.0)) @ change / float(self.q.sum())
+        steep = self.outer * np.where(self.share > 0.0, shares ** (r - 2.0), 0.0)
+        scale = self.q / float(self.p.sum()) * (r - 1.0)
+        slope = beside(scale * self.slope / self.power, change)
+        return beside(scale * steep, change) * change - slope * mean
+
+
+def _weighted_gram(V: Array, w: Array) -> Array:
+    """V^T diag(w) V for w >= 0, from the rows that count: a symmetric product is half the work of a general one."""
+    used = np.flatnonzero(w)
+    half = V[used] * np.sqrt(w[used])[:, None]
+    return half.T @ half

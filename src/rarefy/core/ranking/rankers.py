@@ -10,16 +10,17 @@ The second form has the same solution and a Hessian that is at least alpha; prod
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from scipy.linalg.lapack import dpstrf as pstrf
 from scipy.linalg.lapack import dtrtri as trtri
 
-from rarefy.core.linalg.rows import Array, DenseRows, Rows
+from rarefy.core.linalg.rows import Array, DenseRows, Index, Rows
 from rarefy.core.linalg.threads import threads_for
 from rarefy.core.losses.pairs import PairLoss
-from rarefy.core.ranking.subsample import inverse_hessian, subsample
+from rarefy.core.ranking.subsample import curved_part, inverse_hessian, is_worth_factoring, subsample
 from rarefy.core.solvers.bundle import bundle
 from rarefy.core.solvers.implicit_sgd import implicit_sgd
 from rarefy.core.solvers.proximal import proximal_gradient
@@ -64,24 +65,44 @@ def whitening(K_RR: Array, floor: float = 1e-12) -> Array:
     return T
 
 
-class _Scores:
-    """loss(K T w) + alpha/2 ||w||^2 at one w."""
+class Features:
+    """Coordinates K T of all samples, never formed; without T they are K itself."""
 
-    def __init__(self, K: Rows, KT: Rows, T: Array, loss: PairLoss, alpha: float, w: Array) -> None:
-        self._K, self._KT, self._T, self._alpha = K, KT, T, alpha
-        self._state = loss.at(K @ (T @ w))
+    def __init__(self, K: Rows, T: Array | None = None) -> None:
+        self._K, self._KT, self._T = K, K.T, T
+        self.k = K.shape[1] if T is None else T.shape[1]
+
+    def __matmul__(self, w: Array) -> Array:
+        return self._K @ (w if self._T is None else self._T @ w)
+
+    def transposed_product(self, u: Array) -> Array:
+        product = self._KT @ u
+        return product if self._T is None else self._T.T @ product
+
+    def take(self, index: Index) -> Array:
+        return self._K.take(index, self._T)
+
+
+class _Scores:
+    """loss(V w) + alpha/2 ||w||^2 at one w, for the coordinates V of the samples."""
+
+    def __init__(self, V: Features, loss: PairLoss, alpha: float, w: Array) -> None:
+        self._V, self._loss, self._alpha = V, loss, alpha
+        self._f = V @ w
+        self._state = loss.at(self._f)
         self.value = self._state.value + 0.5 * alpha * float(w @ w)
-        self.gradient = T.T @ (KT @ self._state.gradient) + alpha * w
+        self.gradient = V.transposed_product(self._state.gradient) + alpha * w
 
     def hessian_product(self, v: Array) -> Array:
-        product = self._state.hessian_product(self._K @ (self._T @ v))
-        return self._T.T @ (self._KT @ product) + self._alpha * v
+        product = self._state.hessian_product(self._V @ v)
+        return self._V.transposed_product(product) + self._alpha * v
 
-
-def ridge_objective(K: Rows, T: Array, loss: PairLoss, alpha: float) -> Callable[[Array], _Scores]:
-    """The objective with a squared norm, as a function of w."""
-    KT = K.T
-    return lambda w: _Scores(K, KT, T, loss, alpha, w)
+    def inverse_hessian(self) -> Callable[[Array], Array] | None:
+        """The inverse of the Hessian times a vector, or nearly: where many samples bend the loss, by some of them."""
+        if not is_worth_factoring(len(self._f), self._V.k):
+            return None
+        index, part = curved_part(self._loss, self._state.curvature(), self._V.k)
+        return inverse_hessian(self._V.take(index), part.at(self._f[index]), self._alpha)
 
 
 def rank(
@@ -113,44 +134,46 @@ def rank(
     tol, max_iter, callback
         As in `trust_region`; cuts may be ten times as many as steps.
     """
+    V = Features(K, T)
     if loss.false_positive_range < 1.0:
         if start is None:
             # Which samples stand highest has to be known before only they can count.
-            start = rank(K, T, replace(loss, false_positive_range=1.0), alpha, tol=1e-4).w
-        return _rank_by_cuts(K, T, loss, alpha, start, tol, 10 * max_iter, callback)
-    at = ridge_objective(K, T, loss, alpha)
-    w, inverse = _smaller_problem(K, T, loss, alpha, start, max(tol, _ROUGH), max_iter)
-    found = trust_region(at, w, precondition=inverse, tol=tol, max_iter=max_iter, callback=callback)
+            start = _minimum(V, replace(loss, false_positive_range=1.0), alpha, None, tol=1e-4).x
+        return _rank_by_cuts(V, T, loss, alpha, start, tol, 10 * max_iter, callback)
+    return _ranker(T, _minimum(V, loss, alpha, start, tol=tol, max_iter=max_iter, callback=callback))
+
+
+def _minimum(V: Features, loss: PairLoss, alpha: float, start: Array | None, *, tol: float, **options: Any) -> Minimum:
+    """By the trust region method, from the minimum for a part of the samples if they are many."""
+    options["precondition"] = _Scores.inverse_hessian
+    w = _smaller_minimum(V, loss, alpha, start, tol)
+
+    at = partial(_Scores, V, loss, alpha)
+    found = trust_region(at, w, tol=tol, **options)
     if not found.x.any() and found.decrement > 0.0:
         # All scores zero is near the least value when alpha is large, but ranks nothing: only the order counts.
         tol = 1e-4 * found.decrement / (1e-3 + abs(found.value))
-        found = trust_region(at, w, precondition=inverse, tol=tol, max_iter=max_iter, callback=callback)
-    return _ranker(T, found)
+        found = trust_region(at, w, tol=tol, **options)
+    return found
 
 
-def _smaller_problem(
-    K: Rows, T: Array, loss: PairLoss, alpha: float, start: Array | None, tol: float, max_iter: int
-) -> tuple[Array, Callable[[Array], Array] | None]:
-    """Where to begin, and a preconditioner: from a part of the samples if they are many, else `start` and None."""
-    k = T.shape[1]
-    w, smaller = np.zeros(k) if start is None else start, subsample(loss, k)
+def _smaller_minimum(V: Features, loss: PairLoss, alpha: float, start: Array | None, tol: float) -> Array:
+    """Where to begin: if samples are many, the minimum for a part of them, or `start` if that is lower."""
+    w, smaller = np.zeros(V.k) if start is None else start, subsample(loss, V.k)
     if smaller is None:
-        return w, None
+        return w
     index, part = smaller
-    V = K.take(index, T)
-    at = ridge_objective(DenseRows(V), np.eye(k), part, alpha)
-    found = trust_region(at, w, tol=tol, max_iter=max_iter).x
-    if start is not None:
-        # A start from a similar problem can be better than the minimiser of a part: one pass tells.
-        before, after = (K @ (T @ np.stack([start, found], axis=1))).T
-        penalties = [0.5 * alpha * float(x @ x) for x in (start, found)]
-        if loss.at(before).value + penalties[0] <= loss.at(after).value + penalties[1]:
-            found = start
-    return found, inverse_hessian(V, part.at(V @ found), alpha)
+    found = _minimum(Features(DenseRows(V.take(index))), part, alpha, w, tol=max(tol, _ROUGH)).x
+    if start is None:
+        return found
+    # A start from a similar problem can be better than the minimiser of a part: one pass tells.
+    starts = np.stack([found, start])
+    values = [loss.at(f).value + 0.5 * alpha * float(x @ x) for f, x in zip((V @ starts.T).T, starts, strict=True)]
+    return starts[int(np.argmin(values))]
 
 
 def _rank_by_cuts(
-    K: Rows,
+    V: Features,
     T: Array,
     loss: PairLoss,
     alpha: float,
@@ -164,14 +187,13 @@ def _rank_by_cuts(
     A lower sample's loss grows with its score, so that the highest are those with the largest losses, and the sum
     of the k largest convex functions is convex.
     """
-    KT = K.T
 
     def losses(scores: Array) -> tuple[float, Array]:
         state = loss.at(scores)
         return state.value, state.gradient
 
     found = bundle(
-        losses, lambda w: K @ (T @ w), lambda g: T.T @ (KT @ g), alpha, w, tol=tol, max_iter=max_iter, callback=callback
+        losses, lambda w: V @ w, V.transposed_product, alpha, w, tol=tol, max_iter=max_iter, callback=callback
     )
     return Ranker(T @ found.w, found.w, found.value, found.gap, found.n_iter, 2 * found.n_iter, found.converged)
 
@@ -235,6 +257,6 @@ def rank_in_blocks(
     """
 
     def functions() -> Iterator[Callable[[Array], _Scores]]:
-        return (ridge_objective(K, T, loss, alpha) for K, loss in blocks())
+        return (partial(_Scores, Features(K, T), loss, alpha) for K, loss in blocks())
 
     return implicit_sgd(functions, np.zeros(T.shape[1]), alpha, passes=passes, tol=tol, callback=callback)

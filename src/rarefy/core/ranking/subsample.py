@@ -1,10 +1,10 @@
 r"""A smaller problem that resembles a large one: part of the samples of the largest level, and all others.
 
-V : (n, k) rows of K T of the samples of the smaller problem
+V : (n, k) rows of K T of some samples; D : second derivative of the loss in the scores
 
-Few samples of the largest level determine k coefficients nearly as well as all of them. The minimiser of the smaller
-problem is a start for the whole one, and its Hessian there, V^T D V + alpha I with the second derivative D of the
-loss in the scores, a preconditioner. Neither changes which point is the minimiser of the whole problem.
+Few samples of the largest level determine k coefficients nearly as well as all of them: the minimiser of the smaller
+problem is a start for the whole one. Nor do all samples bend the loss: pairs that are in order by a margin do not, and
+the Hessian V^T D V + alpha I of those that do is a preconditioner. Neither changes the minimiser of the whole problem.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,8 @@ from dataclasses import replace
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from rarefy.core.linalg.rows import BLOCK_ENTRIES, Array, Index
+from rarefy.core.linalg.rows import Array, Index
+from rarefy.core.linalg.threads import threads_for
 from rarefy.core.losses.pairs import PairLoss, Pairs, State
 
 _LEAST, _PER_COLUMN = 5000, 10
@@ -22,9 +23,9 @@ _LEAST, _PER_COLUMN = 5000, 10
 _SHARE = 3
 """The smaller problem has at most one in so many samples; with more, it is not worth its own cost."""
 
-_WORK, _ENTRIES = 200, 1 << 26
-"""The Hessian takes n k^2 operations, and the passes that it saves a few hundred times m k: n k is at most `_WORK` m.
-V itself has at most `_ENTRIES` entries."""
+_WORK, _ENTRIES = 400, 1 << 25
+"""A Hessian takes n k^2 operations, and the ten products or more that it saves in an iteration 40 m k, each ten times
+as slow because they wait for memory: n k is at most `_WORK` m. V itself has at most `_ENTRIES` entries."""
 
 
 def subsample(loss: PairLoss, k: int) -> tuple[Index, PairLoss] | None:
@@ -34,9 +35,9 @@ def subsample(loss: PairLoss, k: int) -> tuple[Index, PairLoss] | None:
         return None
     levels = [lower for _, lower in pairs.groups] + [pairs.groups[-1][0]]
     largest = int(np.argmax([len(level) for level in levels]))
-    wanted, used = max(_LEAST, _PER_COLUMN * k), sum(len(level) for level in levels)
+    wanted, used = _enough(k), sum(len(level) for level in levels)
     n = used - len(levels[largest]) + wanted
-    if _SHARE * n > used or n * k > min(_WORK * used, _ENTRIES):
+    if _SHARE * n > used or n * k > _ENTRIES:
         return None
     # A fixed seed: equal inputs give equal rankers, and any choice leads to the same minimiser.
     kept = np.random.default_rng(0).choice(levels[largest], wanted, replace=False)
@@ -50,16 +51,50 @@ def subsample(loss: PairLoss, k: int) -> tuple[Index, PairLoss] | None:
     return index, replace(loss, pairs=Pairs.of(level[index], weights[index]))
 
 
+def curved_part(loss: PairLoss, curvature: Array, k: int) -> tuple[Index, PairLoss]:
+    """Samples of which the second derivative consists, given its diagonal, and their loss.
+
+    Where they are too many, each is drawn with a chance in proportion to its share of the diagonal, and weighs
+    accordingly more: the second derivative of the part is then that of the whole in the mean.
+    """
+    index, wanted = np.flatnonzero(curvature > 0.0), _enough(k)
+    chance = np.ones(len(index))
+    if len(index) > wanted:
+        chance = _chances(curvature[index], wanted)
+        drawn = np.random.default_rng(0).random(len(index)) < chance
+        index, chance = index[drawn], chance[drawn]
+    pairs, level = loss.pairs, np.zeros(len(curvature), dtype=np.intp)
+    for number, (upper, _) in enumerate(pairs.groups):
+        level[upper] = number + 1
+    part = Pairs.of(level[index], pairs.weights[index] / chance)
+    return index, replace(loss, pairs=replace(part, total=pairs.total))
+
+
+def _chances(c: Array, n: int) -> Array:
+    """Chances with sum n in proportion to c, but at most 1: what is above it goes to the others."""
+    ordered = np.sort(c)[::-1]
+    rest = ordered.sum() - np.cumsum(ordered) + ordered  # of those from each place on
+    certain = int(np.argmax((n - np.arange(len(c))) * ordered <= rest))  # the first whose chance is not above 1
+    return np.minimum(1.0, (n - certain) * c / rest[certain])
+
+
+def is_worth_factoring(m: int, k: int) -> bool:
+    """Whether a Hessian of k coefficients from enough of m samples costs less than the passes that it saves."""
+    n = min(m, _enough(k))
+    return n * k <= min(_WORK * m, _ENTRIES)
+
+
 def inverse_hessian(V: Array, state: State, alpha: float) -> Callable[[Array], Array] | None:
     """The inverse of V^T D V + alpha I times a vector; None if rounding leaves it without a factorisation."""
-    H = alpha * np.eye(V.shape[1])
-    step = max(1, BLOCK_ENTRIES // max(1, len(V)))
-    for first in range(0, V.shape[1], step):
-        columns = slice(first, first + step)
-        products = np.array([state.hessian_product(v) for v in np.ascontiguousarray(V[:, columns].T)])
-        H[columns] += products @ V
-    try:
-        factor = cho_factor(0.5 * (H + H.T), check_finite=False)
-    except LinAlgError:
-        return None
+    H = state.gram(V)
+    H[np.diag_indices_from(H)] += alpha
+    with threads_for(len(H)):
+        try:
+            factor = cho_factor(H, check_finite=False)
+        except LinAlgError:
+            return None
     return lambda v: np.asarray(cho_solve(factor, v, check_finite=False))
+
+
+def _enough(k: int) -> int:
+    return max(_LEAST, _PER_COLUMN * k)

@@ -13,11 +13,14 @@ it, so that one variable near its bound does not shorten the steps of all others
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from rarefy.core.linalg.rows import Array
+
+_STALE = 6
+"""Products in one iteration after which a preconditioner is made anew."""
 
 Status = Literal["optimal", "iteration limit", "stalled"]
 
@@ -55,7 +58,7 @@ def trust_region(
     x: Array,
     *,
     lower: Array | None = None,
-    precondition: Callable[[Array], Array] | None = None,
+    precondition: Callable[[Any], Callable[[Array], Array] | None] | None = None,
     radius: float = np.inf,
     tol: float = 1e-8,
     max_iter: int = 100,
@@ -73,7 +76,8 @@ def trust_region(
     lower : (n,) array or None
         Lower bounds, -inf where there is none.
     precondition : callable or None
-        The inverse of M times a vector.
+        Gives, for the function at one place, the inverse of M times a vector as a function, or None. It is asked again
+        when many products were needed.
     radius : float
         Of the first region; with bounds, in the units described above.
     tol : float
@@ -85,8 +89,8 @@ def trust_region(
     callback : callable or None
         Called with (iteration, value, predicted decrease).
     """
-    inverse = (lambda v: v) if precondition is None else precondition
     here = at(x)
+    inverse = _inverse(precondition, here)
     decrement, products, stalls = np.inf, 0, 0
     for iteration in range(max_iter):
         local = here if lower is None else _Bounded(here, x - lower)
@@ -112,12 +116,20 @@ def trust_region(
             radius = max(radius, 2.0 * size)
         if ratio > 1e-4:
             x, here, stalls = x + step, there, 0
+            inverse = _inverse(precondition, here) if used > _STALE else inverse
         if stalls > 30:
             # The predicted decrease is below the rounding of the value, or the function is not differentiable here.
             lost = model <= max(tol, 1e-13) * (1e-3 + abs(here.value))
             status: Status = "optimal" if lost else "stalled"
             return Minimum(x, here.value, here.gradient, model, iteration + 1, products, status)
     return Minimum(x, here.value, here.gradient, decrement, max_iter, products, "iteration limit")
+
+
+def _inverse(
+    precondition: Callable[[Any], Callable[[Array], Array] | None] | None, here: Point
+) -> Callable[[Array], Array]:
+    found = None if precondition is None else precondition(here)
+    return (lambda v: v) if found is None else found
 
 
 class _Bounded:

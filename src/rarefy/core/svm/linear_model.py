@@ -164,7 +164,7 @@ def _newton(p: _Problem, v: Array, b: float, tol: float, max_iter: int) -> tuple
         first, second = p.loss.derivatives(p.y, scores + b)
         slope, bend = p.c * first, p.c * second
         gradient, shift = v + p.F.T @ slope, float(slope.sum())
-        dv, db = _step(p.F, bend, gradient, shift)
+        dv, db = _step(p.F, bend, gradient, shift, 10.0 * (1.0 + float(np.abs(scores + b).max())))
         # Half the squared Newton decrement is what the model promises to gain.
         promised = -0.5 * (float(gradient @ dv) + shift * db)
         if not promised > 1e-5 * tol * max(p.primal(v, scores, b), 1e-300):
@@ -175,8 +175,11 @@ def _newton(p: _Problem, v: Array, b: float, tol: float, max_iter: int) -> tuple
     return v, b, -p.c * p.loss.derivatives(p.y, scores + b)[0]
 
 
-def _step(F: Rows, bend: Array, gradient: Array, shift: float) -> tuple[Array, float]:
-    """Newton step (dv, db): (I + F' D F) dv + F' D 1 db = -gradient, 1' D F dv + 1' D 1 db = -shift."""
+def _step(F: Rows, bend: Array, gradient: Array, shift: float, reach: float) -> tuple[Array, float]:
+    """Newton step (dv, db): (I + F' D F) dv + F' D 1 db = -gradient, 1' D F dv + 1' D 1 db = -shift; |db| <= reach.
+
+    Far from all samples the loss hardly bends, and the step of the intercept would be enormous.
+    """
     curved = np.flatnonzero(bend > 0.0)
     if not len(curved):  # the intercept is on a slope without curvature: only v can be solved for
         return -gradient, -shift
@@ -187,6 +190,7 @@ def _step(F: Rows, bend: Array, gradient: Array, shift: float) -> tuple[Array, f
     # Eliminating dv leaves a number for db; it is positive but for rounding.
     rest = float(D.sum()) - float(pull @ z)
     db = (float(pull @ u) - shift) / max(rest, 1e-12 * float(D.sum()))
+    db = min(max(db, -reach), reach)
     return -u - z * db, db
 
 

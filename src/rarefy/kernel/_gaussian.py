@@ -1,0 +1,55 @@
+"""The Gaussian kernel as one matrix product and one exponential in place.
+
+With x and y centred and multiplied by sqrt(2 gamma), -gamma ||x - y||^2 = x y^T - ||x||^2 / 2 - ||y||^2 / 2 is the
+product of (x, -||x||^2 / 2, 1) and (y, 1, -||y||^2 / 2): no matrix of distances is formed beside that of the values.
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.metrics.pairwise import check_pairwise_arrays
+from sklearn.metrics.pairwise import rbf_kernel as sklearn_rbf_kernel
+
+_REACH = 16.0
+"""Largest ||x||^2 / 2 for which exponents are computed in single precision: they are then wrong by about 1e-6."""
+
+
+def gaussian_kernel(X: Any, Y: Any = None, gamma: float | None = None, out: NDArray[Any] | None = None) -> NDArray[Any]:
+    """exp(-gamma ||x - y||^2) of all pairs of samples, in `out` if it is given; its precision is that of the result."""
+    if sp.issparse(X) or sp.issparse(Y):
+        values = sklearn_rbf_kernel(X, Y, gamma)
+        if out is None:
+            return np.asarray(values)
+        out[...] = values
+        return out
+    X, Y = check_pairwise_arrays(X, Y, ensure_all_finite=False)  # looking at every number takes as long as all the rest
+    gamma = 1.0 / X.shape[1] if gamma is None else gamma
+    if out is None:
+        out = np.empty((len(X), len(Y)), dtype=np.result_type(X, Y))
+    centre = Y.mean(axis=0, dtype=np.float64)
+    left, right = (_lifted(Z, centre, gamma) for Z in (X, Y))
+    right[:, [-2, -1]] = right[:, [-1, -2]]
+    reach = -min(float(left[:, -2].min(initial=0.0)), float(right[:, -1].min(initial=0.0)))
+    if out.dtype == np.float32 and reach <= _REACH:
+        left, right = left.astype(np.float32), right.astype(np.float32)
+    exponent = np.matmul(left, right.T, out=out) if left.dtype == out.dtype else left @ right.T
+    # Rounding can leave the distance of equal samples slightly below zero.
+    np.minimum(exponent, 0.0, out=exponent)
+    if exponent is out:
+        return np.exp(out, out=out)
+    out[...] = np.exp(exponent, out=exponent)
+    return out
+
+
+def _lifted(Z: NDArray[Any], centre: NDArray[np.float64], gamma: float) -> NDArray[np.float64]:
+    """Samples centred and scaled, with minus half their squared lengths and ones beside them."""
+    n, d = Z.shape
+    lifted = np.empty((n, d + 2))
+    np.subtract(Z, centre, out=lifted[:, :d])
+    lifted[:, :d] *= np.sqrt(2.0 * gamma)
+    np.einsum("ij,ij->i", lifted[:, :d], lifted[:, :d], out=lifted[:, d])
+    lifted[:, d] *= -0.5
+    lifted[:, d + 1] = 1.0
+    return lifted
