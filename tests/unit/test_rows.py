@@ -1,6 +1,5 @@
 """The suite that every form of Rows must pass: add a form to FORMS and it is tested."""
 
-import gc
 import importlib
 import inspect
 import pkgutil

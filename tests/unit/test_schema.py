@@ -17,7 +17,7 @@ from rarefy.certificates._objective import Objective
 from rarefy.certificates._optimality import Optimality
 from rarefy.core.certificates.kernel_values import Regularised
 from rarefy.core.linalg.sketch import Sketch
-from rarefy.ranking import certify_threshold
+from rarefy.ranking import RankRC, ScoreCertificate, certify_scores, certify_threshold
 
 SCHEMA = json.loads(files("rarefy.certificates").joinpath("schema.json").read_text(encoding="utf-8"))
 VALIDATOR = Draft202012Validator(SCHEMA)
@@ -26,6 +26,7 @@ CLASSES = {
     "kernel_certificate": KernelCertificate,
     "subset_certificate": SubsetCertificate,
     "recall_certificate": RecallCertificate,
+    "score_certificate": ScoreCertificate,
     "objective": Objective,
     "kernel_objective": KernelObjective,
     "optimality": Optimality,
@@ -54,6 +55,13 @@ def recall_certificates():
     yield certify_threshold(scores, y, recall=0.999)  # nothing can be promised
 
 
+def score_certificates():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 2)), np.arange(60) < 10
+    yield certify_scores(RankRC(1.0, random_state=0).fit(X, y), X, y)
+    yield certify_scores(RankRC(1.0, basis=15, landmarks="kmeans", random_state=0).fit(X, y), X, y)
+
+
 def test_the_schema_is_a_schema():
     Draft202012Validator.check_schema(SCHEMA)
     assert SCHEMA["$schema"].endswith("2020-12/schema")
@@ -74,6 +82,7 @@ def test_what_certificates_write_validates():
         *(honest.certificate for honest in honest_subsets(rng, 10.0, 0.03)),
         *kernel_certificates(),
         *recall_certificates(),
+        *score_certificates(),
     ):
         values = written(certificate)
         VALIDATOR.validate(values)

@@ -20,7 +20,8 @@ import numpy as np
 from rarefy.core.linalg.rows import Array
 
 _STALE = 6
-"""Products in one iteration after which a preconditioner is made anew."""
+"""Products in one iteration after which a preconditioner is made anew; also after a step to the border of the region,
+whose shape it is."""
 
 Status = Literal["optimal", "iteration limit", "stalled"]
 
@@ -116,7 +117,7 @@ def trust_region(
             radius = max(radius, 2.0 * size)
         if ratio > 1e-4:
             x, here, stalls = x + step, there, 0
-            inverse = _inverse(precondition, here) if used > _STALE else inverse
+            inverse = inverse if done and used <= _STALE else _inverse(precondition, here)
         if stalls > 30:
             # The predicted decrease is below the rounding of the value, or the function is not differentiable here.
             lost = model <= max(tol, 1e-13) * (1e-3 + abs(here.value))
