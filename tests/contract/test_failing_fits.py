@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 import rarefy
 from rarefy.exceptions import ParameterError
 from rarefy.kernel import KernelFeatureSelector, KernelFeatureSelectorCV, KernelSubspace, SubspaceLPSVC
-from rarefy.ranking import OrdinalRankRC, RankRC, RankRCCV
+from rarefy.ranking import OrdinalRankRC, OrdinalRankRCCV, RankRC, RankRCCV
 from rarefy.selection import (
     BestSubsetSelector,
     BSSSelector,
@@ -50,6 +50,7 @@ ESTIMATORS = [
     KernelFeatureSelectorCV(KernelFeatureSelector(max_iter=3, tol=0.1), Cs=[1.0], mus=[0.1], inits=("ones",), cv=2),
     RankRC(),
     RankRCCV(alphas=[0.01], cv=2),
+    OrdinalRankRCCV(alphas=[0.01], cv=2),
     OrdinalRankRC(),
 ]
 MANY_PARAMETERS = {"RankRC": 17}  # five of them describe the kernel, as in scikit-learn's Nystroem

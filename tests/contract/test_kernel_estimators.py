@@ -24,7 +24,7 @@ from rarefy.kernel import (
     KernelSubspace,
     SubspaceLPSVC,
 )
-from rarefy.ranking import OrdinalRankRC, RankRC, RankRCCV, SmoothedHinge
+from rarefy.ranking import OrdinalRankRC, OrdinalRankRCCV, RankRC, RankRCCV, SmoothedHinge
 
 INSTANCES = [
     KernelSubspace(random_state=0),
@@ -49,6 +49,7 @@ INSTANCES = [
     ),
     RankRC(0.01, basis="random", penalty="l1", threshold={"recall": 0.8}, rare_class="spam", random_state=0),
     RankRCCV(RankRC(random_state=0), alphas=[0.1, 1.0], cv=2),
+    OrdinalRankRCCV(OrdinalRankRC(random_state=0), alphas=[0.1, 1.0], cv=2),
     RankRCCV(RankRC(basis=8, landmarks="leverage", gamma="scale", random_state=0), alphas=[0.1, 1.0], cv=2),
     OrdinalRankRC(0.1, random_state=0),
     OrdinalRankRC(0.1, basis=20, solver="stochastic", max_iter=2, random_state=0),
@@ -69,6 +70,7 @@ INSTANCES = [
 SKLEARN = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
 SMALL_GRIDS = {
     RankRCCV: RankRCCV(alphas=[0.01, 1.0], cv=2),
+    OrdinalRankRCCV: OrdinalRankRCCV(alphas=[0.01, 1.0], cv=2),
     KernelFeatureSelectorCV: KernelFeatureSelectorCV(
         KernelFeatureSelector(tol=1.0), Cs=[1.0], mus=[1.0], inits=["ones"], cv=2
     ),

@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import average_precision_score, f1_score, roc_auc_score
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 
-from ranking_problems import rare_data
+from ranking_problems import ordered_data, rare_data
 from rarefy.exceptions import DegenerateDataError, ParameterError
-from rarefy.ranking import OrdinalRankRC, RankRC, RankRCCV
+from rarefy.ranking import OrdinalRankRC, OrdinalRankRCCV, RankRC, RankRCCV
 
 ALPHAS = [1e-3, 1.0, 1e-2]
 
@@ -24,7 +24,17 @@ def test_scores_are_those_of_single_fits_on_the_folds():
         for i, alpha in enumerate(ALPHAS):
             scores = RankRC(alpha, basis="rare").fit(X[train], y[train]).score_samples(X[test])
             assert model.cv_scores_[i, fold] == pytest.approx(roc_auc_score(y[test], scores), abs=0.02)
-    assert model.alpha_ == ALPHAS[int(np.argmax(model.cv_scores_.mean(axis=1)))]
+    means = model.cv_scores_.mean(axis=1)
+    assert model.alpha_ == max(np.array(ALPHAS)[means > means.max() - 1e-12])
+    assert model.best_score_ == pytest.approx(means.max(), abs=1e-12)
+
+
+def test_of_equal_candidates_the_strongest_penalty_wins():
+    X = np.append(np.zeros(40), np.ones(8))[:, None]
+    y = X[:, 0].astype(int)
+    model = RankRCCV(RankRC(random_state=0), alphas=[1e-3, 1e-1, 1e-2], cv=3).fit(X, y)
+    assert np.all(model.cv_scores_ == 1.0)
+    assert model.alpha_ == 1e-1
 
 
 def test_the_best_estimator_is_fitted_on_all_samples_and_its_attributes_can_be_read():
@@ -35,7 +45,6 @@ def test_the_best_estimator_is_fitted_on_all_samples_and_its_attributes_can_be_r
     for name in ("dual_coef_", "basis_", "basis_points_", "classes_"):
         np.testing.assert_array_equal(getattr(model, name), getattr(single, name))
     for name in (
-        "threshold_",
         "bound_",
         "rare_class_",
         "gamma_",
@@ -45,7 +54,9 @@ def test_the_best_estimator_is_fitted_on_all_samples_and_its_attributes_can_be_r
         "n_features_in_",
     ):
         assert getattr(model, name) == getattr(single, name)
-    for name in ("predict", "decision_function", "score_samples"):
+    np.testing.assert_array_equal(model.score_samples(X), single.score_samples(X))
+    single.threshold_ = model.threshold_
+    for name in ("predict", "decision_function"):
         np.testing.assert_array_equal(getattr(model, name)(X), getattr(single, name)(X))
     assert model.score(X, y) == single.score(X, y)
     with pytest.raises(AttributeError):
@@ -183,8 +194,145 @@ def test_stopping_early_in_the_folds_is_reported_once():
         (RankRCCV(RankRC(basis="rare"), alphas=[]), "alphas of RankRCCV must be"),
         (RankRCCV(RankRC(basis="rare"), alphas=0.1), "'alphas' parameter of RankRCCV"),
         (RankRCCV(cv="five"), "'cv' parameter of RankRCCV"),
+        (RankRCCV(gammas=[]), "gammas of RankRCCV must have at least one value"),
+        (RankRCCV(gammas=[-1.0]), "'gamma' parameter of RankRC "),
+        (RankRCCV(bases=["rarest"]), "'basis' parameter of RankRC "),
+        (RankRCCV(scoring={"recall_at": 2.0}), "'scoring' parameter of RankRCCV"),
+        (OrdinalRankRCCV(RankRC()), "'estimator' parameter of OrdinalRankRCCV"),
     ],
 )
 def test_bad_parameters_name_whose_they_are(model, message):
     with pytest.raises(ParameterError, match=message):
         model.fit(*rare_data())
+
+
+def held_out_by_hand(model, X, y, cv):
+    scores = np.full(len(y), np.nan)
+    for train, test in StratifiedKFold(cv).split(X, y):
+        scores[test] = clone(model.best_estimator_).fit(X[train], y[train]).score_samples(X[test])
+    return scores
+
+
+def test_held_out_scores_are_kept_and_cut():
+    X, y = rare_data(m=300, rare=60)
+    model = RankRCCV(RankRC(basis="rare", threshold={"recall": 0.9}), alphas=[0.1], cv=3).fit(X, y)
+    expected = held_out_by_hand(model, X, y, 3)
+    np.testing.assert_allclose(model.held_out_scores_, expected, atol=1e-3)
+    called = model.held_out_scores_ > model.threshold_
+    assert 0.9 <= called[y == 1].mean() < 0.9 + 1.5 / 60
+    promise = RankRCCV(RankRC(basis="rare", threshold={"recall": 0.8, "confidence": 0.9}), alphas=[0.1], cv=3).fit(X, y)
+    made = promise.threshold_certificate_
+    assert made.verify(promise.held_out_scores_[y == 1])
+    assert made.cross_fitted
+    assert promise.threshold_ < made.threshold
+
+
+def test_samples_that_are_never_held_out_have_no_score():
+    X, y = rare_data(m=90, rare=30)
+    folds = [(np.arange(0, 90, 2), np.arange(1, 90, 4))]
+    model = RankRCCV(RankRC(basis="rare"), alphas=[0.1], cv=folds).fit(X, y)
+    np.testing.assert_array_equal(np.flatnonzero(np.isfinite(model.held_out_scores_)), np.arange(1, 90, 4))
+    assert 0 < model.predict(X).sum() < 90
+
+
+def test_widths_and_bases_are_tried_too():
+    X, y = rare_data(m=200, rare=20)
+    X[:, 0] *= 30.0  # drowns the others in the usual width
+    model = RankRCCV(
+        RankRC(random_state=0), alphas=[1e-2, 1.0], gammas=["mean_distance", 0.3], bases=["rare", 30], cv=3
+    ).fit(X, y)
+    assert model.cv_scores_.shape == (8, 3)
+    assert len(model.cv_results_["params"]) == 8
+    assert model.cv_results_["params"][5] == {"basis": 30, "gamma": "mean_distance", "alpha": 1.0}
+    best = int(np.argmax(model.cv_results_["mean_test_score"]))
+    assert model.best_params_ == model.cv_results_["params"][best]
+    assert model.best_estimator_.get_params()["basis"] == model.best_params_["basis"]
+    assert pd.DataFrame(model.cv_results_)["rank_test_score"].min() == 1
+    single = RankRCCV(RankRC(basis=30, gamma=0.3, random_state=0), alphas=[1e-2, 1.0], cv=3).fit(X, y)
+    np.testing.assert_array_equal(single.cv_scores_, model.cv_scores_[6:])
+
+
+@pytest.mark.parametrize(
+    "scoring",
+    ["average_precision", "roc_auc", "f1", "neg_log_loss_of_nothing", {"partial_auc": 0.2}, {"recall_at": 0.1}],
+)
+def test_what_is_chosen_by(scoring):
+    X, y = rare_data(m=200, rare=30)
+    model = RankRCCV(RankRC(basis="rare"), alphas=[1e-3, 1.0], cv=3, scoring=scoring)
+    if scoring == "neg_log_loss_of_nothing":
+        with pytest.raises(ParameterError, match="'scoring' parameter of RankRCCV must be"):
+            model.fit(X, y)
+        return
+    model.fit(X, y)
+    for fold, (train, test) in enumerate(StratifiedKFold(3).split(X, y)):
+        for i, alpha in enumerate([1e-3, 1.0]):
+            ranker = RankRC(alpha, basis="rare").fit(X[train], y[train])
+            scores = ranker.score_samples(X[test])
+            expected = {
+                "average_precision": average_precision_score(y[test], scores),
+                "roc_auc": roc_auc_score(y[test], scores),
+                "f1": f1_score(y[test], ranker.predict(X[test])),
+            }
+            if isinstance(scoring, str):
+                assert model.cv_scores_[i, fold] == pytest.approx(expected[scoring], abs=0.03)
+            elif "partial_auc" in scoring:
+                highest = np.sort(scores[y[test] == 0])[::-1]
+                kept = highest[: round(0.2 * len(highest))]
+                share = np.mean(scores[y[test] == 1][:, None] > kept)
+                assert model.cv_scores_[i, fold] == pytest.approx(share, abs=0.06)
+            else:
+                top = np.argsort(-scores)[: round(0.1 * len(test))]
+                assert model.cv_scores_[i, fold] == pytest.approx(y[test][top].sum() / y[test].sum(), abs=0.06)
+
+
+def test_any_scorer_may_judge():
+    X, y = rare_data(m=120, rare=30)
+    seen = []
+
+    def count(model, X, y, sample_weight=None):
+        seen.append((len(y), set(y), sample_weight is not None))
+        return float(model.alpha == 0.1)
+
+    labels = np.where(y == 1, "fraud", "ok")
+    model = RankRCCV(RankRC(basis="rare"), alphas=[1e-3, 0.1, 1.0], cv=3, scoring=count).fit(X, labels)
+    assert model.alpha_ == 0.1
+    assert seen[0] == (40, {"fraud", "ok"}, False)
+    RankRCCV(RankRC(basis="rare"), alphas=[0.1], cv=3, scoring=count).fit(X, labels, np.ones(120))
+    assert seen[-1][2]
+
+
+def test_a_partial_range_is_judged_by_the_partial_area():
+    X, y = rare_data(m=200, rare=40)
+    ranker = RankRC(basis="rare", emphasis={"false_positive_range": 0.2}, tol=1e-3)
+    model = RankRCCV(ranker, alphas=[0.1, 1.0], cv=2).fit(X, y)
+    same = RankRCCV(ranker, alphas=[0.1, 1.0], cv=2, scoring={"partial_auc": 0.2}).fit(X, y)
+    np.testing.assert_array_equal(model.cv_scores_, same.cv_scores_)
+    assert not np.allclose(
+        model.cv_scores_, RankRCCV(ranker, alphas=[0.1, 1.0], cv=2, scoring="roc_auc").fit(X, y).cv_scores_
+    )
+
+
+def test_levels_have_stratified_folds_and_their_own_measure():
+    X, y = ordered_data(0, 200)
+    order = np.argsort(y, kind="stable")  # sorted levels: plain folds would have one level each
+    model = OrdinalRankRCCV(OrdinalRankRC(random_state=0), alphas=[1e-3, 0.1, 10.0], cv=3).fit(X[order], y[order])
+    assert np.isfinite(model.cv_scores_).all()
+    for fold, (train, test) in enumerate(StratifiedKFold(3).split(X, y[order])):
+        ranker = OrdinalRankRC(0.1, random_state=model.best_estimator_.random_state)
+        ranker.fit(X[order][train], y[order][train])
+        assert model.cv_scores_[1, fold] == pytest.approx(ranker.score(X[order][test], y[order][test]), abs=0.01)
+    assert model.score(X, y) == model.best_estimator_.score(X, y) > 0.7
+    assert set(model.predict(X)) == {0, 1, 2}
+    shares = np.bincount(np.searchsorted(model.cuts_, model.held_out_scores_)) / 200
+    np.testing.assert_allclose(shares, np.bincount(y) / 200, atol=0.02)
+    accuracy = OrdinalRankRCCV(OrdinalRankRC(random_state=0), alphas=[0.1], cv=3, scoring="accuracy").fit(X, y)
+    assert 0.4 < accuracy.best_score_ < 1.0
+
+
+def test_default_folds_converge():
+    # With a preconditioner that was not renewed after steps to the border of the region, one fold in forty did not.
+    rng = np.random.default_rng(0)
+    y = np.repeat([1, 0], [30, 270])
+    X = rng.standard_normal((300, 3)) + y[:, None]
+    for seed in (6, 10, 13):
+        RankRCCV(RankRC(random_state=seed), alphas=[1e-6, 1e-2], cv=3).fit(X, y)  # warnings are errors here

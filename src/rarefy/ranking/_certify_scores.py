@@ -15,7 +15,7 @@ from rarefy.exceptions import ParameterError
 from rarefy.kernel._kernels import BoundKernel
 from rarefy.ranking._base import KernelRanker
 from rarefy.ranking._problem import TrainingData, expand
-from rarefy.ranking._rankrc_cv import RankRCCV
+from rarefy.ranking._ranker_cv import RankerCV
 from rarefy.ranking._score_certificate import ScoreCertificate
 from rarefy.ranking._settings import LOSSES
 
@@ -28,7 +28,7 @@ def certify_scores(ranker: Any, X: Any, y: Any, sample_weight: Any = None) -> Sc
 
     Parameters
     ----------
-    ranker : RankRC, RankRCCV or OrdinalRankRC
+    ranker : RankRC, RankRCCV, OrdinalRankRC or OrdinalRankRCCV
         The fitted ranker, with ``penalty="l2"``, no `emphasis` and a kernel that is given by name.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         The samples that it was fitted on.
@@ -61,7 +61,7 @@ def certify_scores(ranker: Any, X: Any, y: Any, sample_weight: Any = None) -> Sc
     >>> print(certify_scores(RankRC(0.01, random_state=0).fit(X, y), X, y).sentence)
     With these 120 kernel functions at least 100.0 % of the pairs are ordered as with those of all samples.
     """
-    if isinstance(ranker, RankRCCV):
+    if isinstance(ranker, RankerCV):
         check_is_fitted(ranker)
         ranker = ranker.best_estimator_
     if not isinstance(ranker, KernelRanker):
@@ -69,7 +69,7 @@ def certify_scores(ranker: Any, X: Any, y: Any, sample_weight: Any = None) -> Sc
     check_is_fitted(ranker)
     loss = _supported_loss(ranker)
     data = ranker._training_data(X, y, sample_weight)
-    kernel, places, beta, alpha = ranker.kernel_, ranker.basis_points_, ranker.dual_coef_[0], float(ranker.alpha)
+    kernel, places, beta, alpha = ranker.kernel_, ranker.basis_points_, ranker.dual_coef_[0], float(ranker.alpha_)
     if not kernel.is_positive(data.X, data.rare):
         raise ParameterError(f"certify_scores needs a positive semi-definite kernel; {kernel.kernel!r} is not one.")
     scores = expand(kernel, data.X, places, beta)

@@ -30,12 +30,22 @@ def bound_of(ranking: Ranking) -> float | None:
     return None if facts is None else ranking_bound(facts[0], ranking.alpha, facts[1])
 
 
-def decide_by_rule(ranking: Ranking, rule: str, value: float) -> ClassDecision:
-    """Cut a ranking of two classes by a rule of `core.ranking.thresholds.RULES`, from the training scores."""
+def decide_by_rule(ranking: Ranking, rule: str, value: float, held_out: Array | None = None) -> ClassDecision:
+    """Cut a ranking of two classes by a rule of `core.ranking.thresholds.RULES`, from training or held-out scores."""
     data = ranking.problem.data
-    counted = data.weights > 0.0
-    cut = threshold(ranking.scores[counted], data.levels[counted] == 1, data.weights[counted], rule, value)
+    scores, counted = _scores_to_cut(ranking, held_out)
+    cut = threshold(scores[counted], data.levels[counted] == 1, data.weights[counted], rule, value)
     return ClassDecision(cut, bound_of(ranking))
+
+
+def _scores_to_cut(ranking: Ranking, held_out: Array | None) -> tuple[Array, NDArray[np.bool_]]:
+    """Scores, and for which samples they count: held-out ones if they have samples of every level."""
+    data, counted = ranking.problem.data, ranking.problem.data.weights > 0.0
+    if held_out is not None:
+        usable = counted & np.isfinite(held_out)
+        if np.array_equal(np.unique(data.levels[usable]), np.unique(data.levels[counted])):
+            return held_out, usable
+    return ranking.scores, counted
 
 
 def promised_cut(scores: Array, rare: NDArray[np.bool_], promise: Promise, owner: str) -> RecallCertificate:
@@ -58,8 +68,8 @@ def cut_below(certificate: RecallCertificate) -> float:
     return float(np.nextafter(certificate.threshold, -np.inf))
 
 
-def decide_levels(ranking: Ranking) -> Array:
+def decide_levels(ranking: Ranking, held_out: Array | None = None) -> Array:
     """Cut a ranking of levels so that they are as frequent as in the training data."""
     data = ranking.problem.data
-    counted = data.weights > 0.0
-    return level_cuts(ranking.scores[counted], data.levels[counted], data.weights[counted], len(data.labels))
+    scores, counted = _scores_to_cut(ranking, held_out)
+    return level_cuts(scores[counted], data.levels[counted], data.weights[counted], len(data.labels))

@@ -24,11 +24,11 @@ class OrdinalRankRC(KernelRanker):
 
     Parameters
     ----------
-    alpha : float, default=0.001
-        Weight of the penalty (the authors' lambda), > 0.
+    alpha : float or "auto", default="auto"
+        Weight of the penalty (the authors' lambda), > 0. "auto" means 2 over the number of samples, at most 0.001.
     basis : {"auto", "rare", "all", "random"}, int or array of row numbers, default="auto"
         Samples whose kernel functions are used. "rare": all levels but the most frequent one; "auto": these (at most
-        1000, drawn at random) and as many landmarks of the most frequent level, at least 100; "all" samples; "random":
+        300, drawn at random) and as many landmarks of the most frequent level, at least 100; "all" samples; "random":
         as many as for "rare", drawn at random; a number of them, those of "rare" first and the others by `landmarks`;
         or the given rows.
     landmarks : {"random", "kmeans", "cholesky", "leverage"}, default="random"
@@ -80,6 +80,8 @@ class OrdinalRankRC(KernelRanker):
         The samples of the basis; with a precomputed kernel, their row numbers.
     dual_coef_ : ndarray of shape (1, n_basis)
         Coefficients of the kernel functions.
+    alpha_ : float
+        Weight of the penalty that was used.
     kernel_ : object
         The kernel with the parameters that were used.
     gamma_ : float or None
@@ -119,7 +121,7 @@ class OrdinalRankRC(KernelRanker):
 
     def __init__(
         self,
-        alpha: float = 0.001,
+        alpha: Any = "auto",
         *,
         basis: Any = "auto",
         landmarks: str = "random",
@@ -177,8 +179,7 @@ class OrdinalRankRC(KernelRanker):
         DegenerateDataError
             If the samples with a positive weight are all of one level.
         """
-        ranking = self._rank(self._training_data(X, y, sample_weight))
-        return self._store(ranking, self._decide(ranking))
+        return self._fit_with(X, y, sample_weight)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Compute scores, larger for higher levels.
@@ -244,8 +245,8 @@ class OrdinalRankRC(KernelRanker):
         frequent = int(np.argmax(np.bincount(levels, weights=weights)))
         return TrainingData(X, levels, weights, np.flatnonzero((levels != frequent) & (weights > 0.0)), found)
 
-    def _decide(self, ranking: Ranking) -> Array:
-        return decide_levels(ranking)
+    def _decide(self, ranking: Ranking, held_out: Array | None = None) -> Array:
+        return decide_levels(ranking, held_out)
 
     def _store(self, ranking: Ranking, decision: Array) -> Self:
         self.levels_, self.cuts_ = ranking.problem.data.labels, decision

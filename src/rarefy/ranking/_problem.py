@@ -22,7 +22,7 @@ _DOUBLE, _SINGLE = 1e-12, 1e-8
 """Squared distance, relative to the largest, at which a kernel function counts as a combination of those before: with
 kernel values in single precision, what is smaller is mostly their rounding."""
 
-_FEWEST_OTHERS, _MOST_RARE = 100, 1000
+_FEWEST_OTHERS, _MOST_RARE = 100, 300
 """With basis="auto": kernel functions of the majority at least, and of the rare class at most."""
 
 
@@ -39,6 +39,14 @@ class TrainingData:
     labels: NDArray[Any]
     """The labels of y in ascending order."""
     rare_label: Any = None
+
+    @property
+    def y(self) -> NDArray[Any]:
+        """Labels of the samples."""
+        if self.rare_label is None:
+            return self.labels[self.levels]
+        (other,) = self.labels[self.labels != self.rare_label]
+        return np.where(self.levels == 1, self.rare_label, other)
 
     def part(self, rows: Index, precomputed: bool) -> "TrainingData":
         """Some of the samples; of a matrix of kernel values, their columns too."""

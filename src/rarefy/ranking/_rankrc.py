@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight
 
@@ -33,10 +33,10 @@ class RankRC(ClassifierMixin, KernelRanker):
 
     Parameters
     ----------
-    alpha : float, default=0.001
-        Weight of the penalty (the authors' lambda), > 0.
+    alpha : float or "auto", default="auto"
+        Weight of the penalty (the authors' lambda), > 0. "auto" means 2 over the number of samples, at most 0.001.
     basis : {"auto", "rare", "all", "random"}, int or array of row numbers, default="auto"
-        Samples whose kernel functions are used. "auto": the rare class (at most 1000 of it, drawn at random) and as
+        Samples whose kernel functions are used. "auto": the rare class (at most 300 of it, drawn at random) and as
         many landmarks of the majority, at least 100; "rare": the rare class only, as the authors do; "all" (RankSVM);
         "random": as many as the rare class, drawn at random; a number of them, rare samples first and the others by
         `landmarks`; or the given rows.
@@ -101,6 +101,8 @@ class RankRC(ClassifierMixin, KernelRanker):
         The samples of the basis; with a precomputed kernel, their row numbers.
     dual_coef_ : ndarray of shape (1, n_basis)
         Coefficients of the kernel functions.
+    alpha_ : float
+        Weight of the penalty that was used.
     threshold_ : float
         Score above which a sample is called rare.
     threshold_certificate_ : RecallCertificate or None
@@ -169,7 +171,7 @@ class RankRC(ClassifierMixin, KernelRanker):
 
     def __init__(
         self,
-        alpha: float = 0.001,
+        alpha: Any = "auto",
         *,
         basis: Any = "auto",
         landmarks: str = "random",
@@ -231,16 +233,7 @@ class RankRC(ClassifierMixin, KernelRanker):
         DegenerateDataError
             If the samples with a positive weight are all of one class.
         """
-        data = self._training_data(X, y, sample_weight)
-        self._warn_of_data(data)
-        ranking = self._rank(data)
-        if np.ptp(ranking.scores[data.weights > 0.0]) == 0.0:
-            warn_user(
-                f"{type(self).__name__} gives all samples the same score: the kernel does not separate them, or alpha "
-                "is so large that nothing is left to rank with.",
-                RarefyWarning,
-            )
-        return self._store(ranking, self._decide(ranking))
+        return self._fit_with(X, y, sample_weight)
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """Compute how rare samples look: larger is rarer, whichever way the labels are sorted.
@@ -343,15 +336,21 @@ class RankRC(ClassifierMixin, KernelRanker):
                 RarefyWarning,
             )
 
-    def _decide(self, ranking: Ranking) -> ClassDecision:
+    def _for_scorers(self, data: TrainingData) -> Self:
+        threshold, promise = self.threshold, promise_of(self.threshold)
+        if promise is not None:  # a promise needs rankers of its own
+            threshold = {promise.quantity: promise.level}
+        return clone(self).set_params(rare_class=data.rare_label, threshold=threshold)
+
+    def _decide(self, ranking: Ranking, held_out: Array | None = None) -> ClassDecision:
         if isinstance(self.threshold, Real):
             return ClassDecision(float(self.threshold), bound_of(ranking))
         promise, data = promise_of(self.threshold), ranking.problem.data
         if promise is None:
-            return decide_by_rule(ranking, *threshold_rule(self.threshold))
-        scores = cross_fitted_scores(self, data, ranking.alpha)
-        held_out = np.isfinite(scores)
-        made = promised_cut(scores[held_out], data.levels[held_out] == 1, promise, type(self).__name__)
+            return decide_by_rule(ranking, *threshold_rule(self.threshold), held_out)
+        scores = cross_fitted_scores(self, data, ranking.alpha) if held_out is None else held_out
+        usable = np.isfinite(scores) & (data.weights > 0.0)
+        made = promised_cut(scores[usable], data.levels[usable] == 1, promise, type(self).__name__)
         return ClassDecision(cut_below(made), bound_of(ranking), made)
 
     def _store(self, ranking: Ranking, decision: ClassDecision) -> Self:

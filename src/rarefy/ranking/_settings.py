@@ -106,7 +106,7 @@ def threshold_rule(threshold: Any) -> tuple[str, float]:
 
 
 RANKER_CONSTRAINTS: dict[str, list[Any]] = {
-    "alpha": [POSITIVE],
+    "alpha": [POSITIVE, StrOptions({"auto"})],
     "basis": [StrOptions({"auto", "rare", "all", "random"}), COUNT, "array-like"],
     "landmarks": [StrOptions(set(LANDMARKS))],
     **KERNEL_CONSTRAINTS,
