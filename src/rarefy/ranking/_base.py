@@ -19,7 +19,7 @@ from rarefy.kernel._base import KernelEstimator
 from rarefy.kernel._landmarks import check_rule
 from rarefy.kernel._path import RegularizationPath
 from rarefy.ranking._problem import Problem, TrainingData, build_problem, expand
-from rarefy.ranking._settings import LOSSES, RANKER_CONSTRAINTS, Settings
+from rarefy.ranking._settings import LOSSES, RANKER_CONSTRAINTS, Settings, resolve_alpha
 from rarefy.ranking._solve import Ranking, solve, solve_path
 
 
@@ -131,6 +131,7 @@ class KernelRanker(KernelEstimator):
         emphasis = self.emphasis or {}
         return Settings(
             owner,
+            self.alpha,
             self.basis,
             self.landmarks,
             LOSSES[self.loss] if isinstance(self.loss, str) else self.loss,
@@ -182,18 +183,6 @@ class KernelRanker(KernelEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
-
-
-_LARGEST, _PER_SAMPLE = 1e-3, 2.0
-"""With alpha="auto": the mean over folds of the thesis' data sets is flat around 0.001 up to some thousand samples, and
-larger sets have their best average precision at smaller ones."""
-
-
-def resolve_alpha(alpha: Any, weights: Array) -> float:
-    """The weight of the penalty; "auto" means one that falls with the number of samples."""
-    if isinstance(alpha, str):
-        return min(_LARGEST, _PER_SAMPLE / max(1, int(np.count_nonzero(weights))))
-    return float(alpha)
 
 
 def _shared_scores(models: tuple[KernelRanker, ...], X: Any) -> Array:

@@ -31,10 +31,11 @@ class OrdinalRankRC(KernelRanker):
         300, drawn at random) and as many landmarks of the most frequent level, at least 100; "all" samples; "random":
         as many as for "rare", drawn at random; a number of them, those of "rare" first and the others by `landmarks`;
         or the given rows.
-    landmarks : {"random", "kmeans", "cholesky", "leverage"}, default="random"
-        How the samples of a `basis` that is "auto" or a number are chosen. "random": with equal chances; "kmeans":
-        centres of clusters; "cholesky": one by one the sample that is represented worst by those before; "leverage": at
-        random, with chances that grow with what a sample adds (ridge leverage scores).
+    landmarks : {"random", "greedy", "kmeans", "cholesky", "leverage"}, default="random"
+        How the samples of a `basis` that is "auto" or a number are chosen. "random": with equal chances; "greedy": one
+        by one, of any class, those that lower the loss most, some exchanged again; "kmeans": centres of clusters;
+        "cholesky": one by one the sample that is represented worst by those before; "leverage": at random, with chances
+        that grow with what a sample adds (ridge leverage scores).
     kernel : str or callable, default="rbf"
         "rbf", "poly" (or "polynomial"), "linear", "cosine", "laplacian", "sigmoid", "chi2", "additive_chi2",
         "histogram_intersection", "spline", "wave", "precomputed", or a function of two samples.

@@ -12,11 +12,12 @@ from rarefy.backends.kernel_rows import KernelValues, kernel_rows
 from rarefy.core.linalg.rows import Array, Index, Rows
 from rarefy.core.losses.pairs import PairLoss, Pairs
 from rarefy.core.ranking.bounds import left_out_shares
+from rarefy.core.ranking.greedy import greedy_basis
 from rarefy.core.ranking.rankers import whitening
 from rarefy.exceptions import ParameterError
 from rarefy.kernel._kernels import BoundKernel
 from rarefy.kernel._landmarks import Landmarks, Pool, choose_landmarks, given_landmarks
-from rarefy.ranking._settings import Settings
+from rarefy.ranking._settings import Settings, resolve_alpha
 
 _DOUBLE, _SINGLE = 1e-12, 1e-8
 """Squared distance, relative to the largest, at which a kernel function counts as a combination of those before: with
@@ -140,6 +141,8 @@ def _choose_basis(data: TrainingData, settings: Settings, kernel: BoundKernel, r
     basis, used = settings.basis, np.flatnonzero(data.weights)
     if isinstance(basis, str) and basis == "auto":
         return _rare_and_others(data, settings, kernel, rng)
+    if isinstance(basis, Integral) and settings.landmarks == "greedy":
+        return _greedy(data, settings, kernel, min(int(basis), len(used)), rng)
     if isinstance(basis, Integral):
         return _rare_first(data, settings, kernel, min(int(basis), len(used)), rng)
     if not isinstance(basis, str):
@@ -160,7 +163,29 @@ def _rare_and_others(
         rare = np.sort(rng.choice(rare, _MOST_RARE, replace=False))
     n_others = int(np.count_nonzero(data.weights)) - len(data.rare)
     wanted = len(rare) + min(max(len(rare), _FEWEST_OTHERS), n_others)
+    if settings.landmarks == "greedy":
+        return _greedy(data, settings, kernel, wanted, rng)
     return _rare_first(replace(data, rare=rare), settings, kernel, wanted, rng, but=data.rare)
+
+
+_CANDIDATES = 1000
+"""Of each kind, rare samples and others, when kernel functions are chosen with the loss."""
+
+
+def _greedy(data: TrainingData, settings: Settings, kernel: BoundKernel, n: int, rng: np.random.Generator) -> Landmarks:
+    """A basis of n samples, chosen with the loss of some samples from among them."""
+    others = np.setdiff1d(np.flatnonzero(data.weights), data.rare)
+    most = max(_CANDIDATES, n)
+    some = [np.sort(rng.choice(part, min(most, len(part)), replace=False)) for part in (data.rare, others)]
+    rows = np.sort(np.concatenate(some))
+    K = kernel.between(data.X, rows, rows)
+    # Samples that were drawn stand for all of their kind.
+    weights = data.weights[rows] * np.where(np.isin(rows, data.rare), len(data.rare), len(others))
+    for part in some:
+        weights[np.isin(rows, part)] /= len(part)
+    loss = PairLoss(Pairs.of(data.levels[rows], weights), settings.loss, settings.push)
+    indices = rows[greedy_basis(K, 0.5 * (K + K.T), loss, resolve_alpha(settings.alpha, data.weights), n)]
+    return Landmarks(indices, kernel.places(data.X, indices))
 
 
 def _rare_first(

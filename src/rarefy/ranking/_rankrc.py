@@ -40,10 +40,11 @@ class RankRC(ClassifierMixin, KernelRanker):
         many landmarks of the majority, at least 100; "rare": the rare class only, as the authors do; "all" (RankSVM);
         "random": as many as the rare class, drawn at random; a number of them, rare samples first and the others by
         `landmarks`; or the given rows.
-    landmarks : {"random", "kmeans", "cholesky", "leverage"}, default="random"
-        How the samples of a `basis` that is "auto" or a number are chosen. "random": with equal chances; "kmeans":
-        centres of clusters; "cholesky": one by one the sample that is represented worst by those before; "leverage": at
-        random, with chances that grow with what a sample adds (ridge leverage scores). If the number is
+    landmarks : {"random", "greedy", "kmeans", "cholesky", "leverage"}, default="random"
+        How the samples of a `basis` that is "auto" or a number are chosen. "random": with equal chances; "greedy": one
+        by one, of any class, those that lower the loss most, some exchanged again; "kmeans": centres of clusters;
+        "cholesky": one by one the sample that is represented worst by those before; "leverage": at random, with chances
+        that grow with what a sample adds (ridge leverage scores). If the number is
         smaller than the rare class, it is chosen from the rare samples.
     kernel : str or callable, default="rbf"
         "rbf", "poly" (or "polynomial"), "linear", "cosine", "laplacian", "sigmoid", "chi2", "additive_chi2",
