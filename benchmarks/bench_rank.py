@@ -15,9 +15,11 @@ from pathlib import Path
 import numpy as np
 from memory import peak_gigabytes
 from sklearn.metrics import roc_auc_score
+from sklearn.metrics.pairwise import rbf_kernel
 from threadpoolctl import threadpool_limits
 
 import rarefy
+from rarefy.core.linalg.rows import DenseRows
 from rarefy.core.losses.pairs import PairLoss, Pairs
 from rarefy.ranking import RankRC
 
@@ -84,6 +86,31 @@ def growth(rows, rares):
     slope = np.polyfit(np.log([r["m"] for r in by_m]), np.log([r["seconds"] for r in by_m]), 1)[0]
     print(f"seconds grow with m to the power of {slope:.2f}")
     return {"runs": runs, "power": float(slope)}
+
+
+def beside_a_kernel_block(m=60_000, rare=300, alpha=1e-4, repeats=3):
+    """A whole fit beside scikit-learn's kernel values of the same shape, and its passes over them."""
+    X, y = generated(m, rare)
+    passes, product = [0], DenseRows.__matmul__
+
+    def counted(self, v):
+        passes[0] += self.shape in ((m, rare), (rare, m))
+        return product(self, v)
+
+    with rarefy.config_context(memory_budget=6e9):
+        model = RankRC(alpha, basis="rare")
+        fit = min(clock(lambda: model.fit(X, y))[1] for _ in range(repeats))
+        block = min(clock(lambda: rbf_kernel(X, X[:rare], gamma=model.gamma_))[1] for _ in range(repeats))
+        DenseRows.__matmul__ = counted
+        try:
+            model.fit(X, y)
+        finally:
+            DenseRows.__matmul__ = product
+    print(
+        f"{m} x {rare}: fit {fit:.2f} s, rbf_kernel of scikit-learn {block:.3f} s, {fit / block:.1f}x; {passes[0]} passes, "
+        f"objective {model.objective_:.8g}"
+    )
+    return {"fit": fit, "block": block, "ratio": fit / block, "passes": passes[0], "objective": model.objective_}
 
 
 def draw(result, path):
@@ -194,6 +221,7 @@ def main():
         results["growth"] = growth((1000, 2000, 4000), (50, 100))
     else:
         results["bandwidth"] = share_of_bandwidth()
+        results["block"] = beside_a_kernel_block()
         results["growth"] = growth((25_000, 50_000, 100_000, 200_000), (250, 500, 1000))
         for task in ("whole", "blocks", "kdd", "million"):
             results[task] = in_its_own_process(task)

@@ -477,7 +477,7 @@ def test_stopping_early_is_reported_at_the_line_of_the_user():
         ({"basis": np.ones(150, dtype=bool)}, r"basis of RankRC.* row numbers from 0 to 149"),
         ({"basis": 0}, r"'basis' parameter of RankRC"),
         ({"basis": True}, r"'basis' parameter of RankRC"),
-        ({"landmarks": "greedy"}, r"'landmarks' parameter of RankRC"),
+        ({"landmarks": "luck"}, r"'landmarks' parameter of RankRC"),
         ({"loss": "hinge2"}, r"'loss' parameter of RankRC .*a loss object, for example SmoothedHinge"),
         ({"loss": SmoothedHinge}, r"'loss' parameter of RankRC .*Got <class"),
         ({"loss": SmoothedHinge(eps=0.0)}, r"'loss' parameter of RankRC .*with eps > 0"),
