@@ -248,6 +248,10 @@ def _grouping(certificate):
     return np.arange(certificate.n_features) if certificate.groups is None else certificate.groups
 
 
+def _penalty(certificate):
+    return None if certificate.regularised is None else certificate.regularised.alpha
+
+
 def _better(name, before, after):
     if name == "distortion_bound" and before.failure_probability != after.failure_probability:
         return False  # with any probability the bound that belongs to it holds
@@ -261,8 +265,8 @@ def _better(name, before, after):
         a, b = before.fixed_signal_risk_ratio(), after.fixed_signal_risk_ratio()
     else:
         a, b = getattr(before, name), getattr(after, name)
-    if name == "risk_ratio" and (before.regularised is None) != (after.regularised is None):
-        return False  # of all signals together, or of each: not the same claim
+    if name == "risk_ratio" and _penalty(before) != _penalty(after):
+        return False  # with another penalty, or of all signals together: not the same claim
     if name in ORDERS:
         return ORDERS[name].index(b) > ORDERS[name].index(a)
     if b is None or a is None:

@@ -1,7 +1,8 @@
-"""Run trials: python trials/run.py [--problems N] [--seed S] [--forgeries | --subsets] [--output results.json].
+"""Run trials: python trials/run.py [--problems N] [--seed S] [--forgeries | --subsets | --ranking] [--output FILE].
 
 Of N problems two thirds are about kernel matrices, spread over the decades of the condition number, and one third is
-about objectives. What is wrong is printed as it is found; the exit code is 1 if anything is.
+about objectives. With --ranking, N problems are about bounds on scores, a fifth as many are about solvers, and every
+promise is made N times. What is wrong is printed as it is found; the exit code is 1 if anything is.
 """
 
 import argparse
@@ -16,9 +17,12 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from trials.exact import DECADES, objective_trial, trial  # noqa: E402
 from trials.forgeries import forgery_matrix  # noqa: E402
+from trials.ranking import promise_trial, score_trial, solver_trial  # noqa: E402
 from trials.subsets import subset_trial  # noqa: E402
 
 GOALS = ("violated", "honest, not verified", "accepted and improved", "disagreements", "raw errors")
+PROMISES = 8
+"""Promises for each distribution of scores."""
 
 
 def exact_trials(n, seed):
@@ -30,6 +34,20 @@ def exact_trials(n, seed):
         print(f"condition 1e{decade}:", dict(tables[f"1e{decade}"]), flush=True)
     tables["objectives"] = _sum((objective_trial(seed + i) for i in range(max(1, n // 3))), wrong)
     print("objectives:", dict(tables["objectives"]), flush=True)
+    return tables, wrong
+
+
+def ranking_trials(n, seed):
+    """Counts for bounds on scores, for solvers and for promises."""
+    tables, wrong = {}, []
+    outcomes = {
+        "scores": (score_trial(seed + i) for i in range(n)),
+        "solvers": (solver_trial(seed + i) for i in range(max(1, n // 5))),
+        "promises": (promise_trial(seed + i, n) for i in range(PROMISES)),
+    }
+    for name, found in outcomes.items():
+        tables[name] = _sum(found, wrong)
+        print(f"{name}:", dict(tables[name]), flush=True)
     return tables, wrong
 
 
@@ -49,6 +67,7 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--forgeries", action="store_true", help="the whole forgery matrix instead")
     parser.add_argument("--subsets", action="store_true", help="bounds on choices against all choices instead")
+    parser.add_argument("--ranking", action="store_true", help="bounds, promises and solvers of rankers instead")
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     start = time.perf_counter()
@@ -59,6 +78,8 @@ def main():
     elif options.subsets:
         wrong = []
         tables = {"subsets": _sum((subset_trial(options.seed + i) for i in range(options.problems)), wrong)}
+    elif options.ranking:
+        tables, wrong = ranking_trials(options.problems, options.seed)
     else:
         tables, wrong = exact_trials(options.problems, options.seed)
     total = sum(tables.values(), Counter())

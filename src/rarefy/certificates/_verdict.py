@@ -33,7 +33,8 @@ def _shares(c: "Certificate") -> list[tuple[float, str]]:
     # What holds for some rows only counts where nothing is certified for all.
     if c.margin_floor is not None and (c.rows is None or not found):
         found.append((c.margin_floor / growth, "margin"))
-    if not found and c.explained is not None and c.kind not in ("none", "estimate"):
+    # Where an objective is stated, it is what counts: a worse one must not bring another share forward.
+    if not found and c.objective is None and c.explained is not None and c.kind not in ("none", "estimate"):
         found.append((c.explained, "explained"))
     return found
 

@@ -75,4 +75,4 @@ def certain_share(levels: Index, f: Array, weights: Array, apart: float) -> floa
         below = prefix[np.searchsorted(ordered, f[upper] - apart, side="left")]
         above = prefix[-1] - prefix[np.searchsorted(ordered, f[upper] + apart, side="right")]
         certain += float(weights[upper] @ (below + above))
-    return certain / pairs.total
+    return min(1.0, certain / pairs.total)  # a share of all is one, however sums are rounded
