@@ -10,7 +10,7 @@ from sklearn.metrics import roc_auc_score
 
 from rarefy.core.losses.hinge import SmoothedHinge
 from rarefy.core.losses.logistic import Logistic
-from rarefy.core.losses.pairs import PairLoss, Pairs
+from rarefy.core.losses.pairs import PairLoss, Pairs, Profile
 from rarefy.core.ranking.mauc import ranked_share
 
 
@@ -135,7 +135,7 @@ def test_push_and_range_are_their_definitions_and_derivatives_agree(seed, eps, p
     rng = np.random.default_rng(seed)
     levels, f, p, v = np.r_[1, 1, 0, 0, rng.integers(0, 2, 12)], *rng.standard_normal((3, 16))
     p = np.abs(p) + 0.1
-    make = PairLoss(Pairs.of(levels, p), loss=loss_of_pairs(eps), push=power, false_positive_range=share)
+    make = PairLoss(Pairs.of(levels, p), loss=loss_of_pairs(eps), push=power, profile=Profile.of(np.ones(1), share))
     state = make.at(f)
     assert state.value == pytest.approx(pushed(levels, p, f, eps, power, share), rel=1e-9)
     h = 1e-6

@@ -12,7 +12,7 @@ from rarefy.core.losses.pairs import PairLoss, Pairs
 from rarefy.core.ranking import rankers
 from rarefy.core.ranking.rankers import rank, rank_sparsely, whitening
 from rarefy.core.ranking.subsample import curved_part, inverse_hessian, subsample
-from rarefy.core.solvers.bundle import bundle
+from rarefy.core.solvers.bundle import SquaredNorm, bundle
 from rarefy.core.solvers.simplex_qp import simplex_qp
 from rarefy.ranking import RankRC
 
@@ -50,7 +50,7 @@ def test_cuts_prove_how_close_they_are():
         g[top] = np.sign(f - b)[top]
         return float(np.abs(f - b)[top].sum()), g
 
-    found = bundle(loss, lambda w: A @ w, lambda g: A.T @ g, 0.5, np.ones(4), tol=1e-8, max_iter=500)
+    found = bundle(loss, lambda w: A @ w, lambda g: A.T @ g, SquaredNorm(0.5), np.ones(4), tol=1e-8, max_iter=500)
     assert found.converged
 
     def value(w):
@@ -60,7 +60,7 @@ def test_cuts_prove_how_close_they_are():
     tries = [minimize(value, found.w + 0.1 * rng.standard_normal(4), method="Nelder-Mead").fun for _ in range(5)]
     assert min(tries) >= found.value - found.gap - 1e-12
     assert min(tries) <= found.value + 1e-2
-    early = bundle(loss, lambda w: A @ w, lambda g: A.T @ g, 0.5, np.ones(4), tol=1e-8, max_iter=3)
+    early = bundle(loss, lambda w: A @ w, lambda g: A.T @ g, SquaredNorm(0.5), np.ones(4), tol=1e-8, max_iter=3)
     assert not early.converged
     assert early.value - early.gap <= found.value <= early.value
 

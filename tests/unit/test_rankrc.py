@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 import rarefy
 from ranking_problems import hinge, rare_data, value_by_pairs
 from rarefy.core.linalg.rows import DenseRows
-from rarefy.core.losses.pairs import PairLoss, Pairs
+from rarefy.core.losses.pairs import PairLoss, Pairs, Profile
 from rarefy.core.ranking.rankers import rank, whitening
 from rarefy.exceptions import DegenerateDataError, ParameterError
 from rarefy.ranking import Logistic, OrdinalRankRC, RankRC, SmoothedHinge, subset_bound
@@ -344,7 +344,9 @@ def test_pushing_and_partial_ranges_favour_the_top():
     plain = RankRC(1e-5, basis="rare").fit(X, y)
     K = rbf_kernel(X[:30], gamma=plain.gamma_)
     for emphasis in ({"push": 4.0}, {"false_positive_range": 0.05}, {"push": 2.0, "false_positive_range": 0.2}):
-        loss, model = PairLoss(Pairs.of(y), **emphasis), RankRC(1e-5, emphasis=emphasis, basis="rare").fit(X, y)
+        profile = Profile.of(np.ones(1), emphasis.get("false_positive_range", 1.0))
+        loss = PairLoss(Pairs.of(y), push=emphasis.get("push", 1.0), profile=profile)
+        model = RankRC(1e-5, emphasis=emphasis, basis="rare").fit(X, y)
 
         def value(fitted, loss=loss):
             beta = fitted.dual_coef_[0]

@@ -18,6 +18,7 @@ from rarefy.exceptions import ParameterError, RarefyWarning
 from rarefy.kernel._base import KernelEstimator
 from rarefy.kernel._landmarks import check_rule
 from rarefy.kernel._path import RegularizationPath
+from rarefy.ranking._emphasis import MEASURES, false_positive_profile
 from rarefy.ranking._problem import Problem, TrainingData, build_problem, expand
 from rarefy.ranking._settings import LOSSES, RANKER_CONSTRAINTS, Settings, resolve_alpha
 from rarefy.ranking._solve import Ranking, solve, solve_path
@@ -128,7 +129,13 @@ class KernelRanker(KernelEstimator):
             raise ParameterError(
                 f"solver='stochastic' of {owner} is for penalty='l2'; use solver='trust-region' with penalty='l1'."
             )
-        emphasis = self.emphasis or {}
+        measure = next((name for name in MEASURES if name == self.emphasis), None)
+        emphasis = {} if measure is not None else self.emphasis or {}
+        if self.solver == "stochastic" and (measure is not None or "false_positive_weight" in emphasis):
+            raise ParameterError(
+                f"solver='stochastic' of {owner} sees a block at a time and takes an emphasis of 'push' and "
+                f"'false_positive_range' only; got {self.emphasis!r}. Use solver='trust-region'."
+            )
         return Settings(
             owner,
             self.alpha,
@@ -136,7 +143,8 @@ class KernelRanker(KernelEstimator):
             self.landmarks,
             LOSSES[self.loss] if isinstance(self.loss, str) else self.loss,
             float(emphasis.get("push", 1.0)),
-            float(emphasis.get("false_positive_range", 1.0)),
+            false_positive_profile(emphasis, owner),
+            measure,
             self.penalty,
             self.solver,
             self.tol,

@@ -54,13 +54,15 @@ class OrdinalRankRC(KernelRanker):
     emphasis : dict or None, default=None
         What counts more than the rest, within each level and the samples above it. ``{"push": p}`` with p > 1: samples
         of the lower level count the more the higher they stand. ``{"false_positive_range": b}`` with b < 1: only this
-        share of the lower level counts, from the highest score down. Both may be given.
+        share of the lower level counts, from the highest score down. ``{"false_positive_weight": w}``: samples of the
+        lower level count by w(t), where t is the share of the level that stands higher; w takes an array and must not
+        increase. Several may be given.
     penalty : {"l2", "l1"}, default="l2"
         Squared norm of the function, or sum of the absolute coefficients, which leaves fewer kernel functions.
     solver : {"trust-region", "stochastic"}, default="trust-region"
         The second passes over the most frequent level in blocks, and holds the kernel values of one block only; the
-        block size is a setting of :func:`rarefy.set_config`. `tol` does not apply to it, and `emphasis` is taken within
-        each block.
+        block size is a setting of :func:`rarefy.set_config`. `tol` does not apply to it, and `emphasis`, of which it
+        takes the push and the range only, is taken within each block.
     tol : float, default=1e-7
         Accepted remaining decrease of the objective, relative to its value.
     max_iter : int or None, default=None
@@ -132,7 +134,7 @@ class OrdinalRankRC(KernelRanker):
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
         loss: Any = "smoothed_hinge",
-        emphasis: dict[str, float] | None = None,
+        emphasis: dict[str, Any] | None = None,
         penalty: str = "l2",
         solver: str = "trust-region",
         tol: float = 1e-7,

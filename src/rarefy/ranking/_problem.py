@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rarefy.backends.kernel_rows import KernelValues, kernel_rows
 from rarefy.core.linalg.rows import Array, Index, Rows
+from rarefy.core.losses.lists import ListLoss
 from rarefy.core.losses.pairs import PairLoss, Pairs
 from rarefy.core.ranking.bounds import left_out_shares
 from rarefy.core.ranking.greedy import greedy_basis
@@ -66,7 +67,7 @@ class Problem:
     settings: Settings
     kernel: BoundKernel
     basis: Landmarks
-    loss: PairLoss
+    loss: PairLoss | ListLoss
     T: Array | None
     """`whitening` of the kernel matrix of the basis; None if the penalty is not a norm in feature space."""
     K: Rows | None
@@ -108,9 +109,9 @@ def expand(kernel: BoundKernel, X: Any, places: Any, beta: Array) -> Array:
 
 def build_problem(data: TrainingData, settings: Settings, kernel: BoundKernel, rng: np.random.Generator) -> Problem:
     """Choose the basis and evaluate the kernel."""
+    loss = _build_loss(data, settings)
     basis = _choose_basis(data, settings, kernel, rng)
     K_RR, single = _basis_matrix(data.X, basis, kernel, settings.owner)
-    loss = PairLoss(Pairs.of(data.levels, data.weights), settings.loss, settings.push, settings.false_positive_range)
     K, storage = None, "blocks"
     if settings.solver != "stochastic":
         values = KernelValues(
@@ -123,6 +124,18 @@ def build_problem(data: TrainingData, settings: Settings, kernel: BoundKernel, r
         single |= storage.startswith(("float32", "on disk"))
     T = None if settings.penalty == "l1" else whitening(0.5 * (K_RR + K_RR.T), _SINGLE if single else _DOUBLE)
     return Problem(data, settings, kernel, basis, loss, T, K, storage)
+
+
+def _build_loss(data: TrainingData, settings: Settings) -> PairLoss | ListLoss:
+    pairs = Pairs.of(data.levels, data.weights)
+    if settings.measure is None:
+        return PairLoss(pairs, settings.loss, settings.push, settings.profile)
+    if not np.isin(data.weights, (0.0, 1.0)).all():
+        raise ParameterError(
+            f"sample_weight of {settings.owner} must be 0 or 1 with emphasis={settings.measure!r}, which counts "
+            f"samples; got weights from {data.weights.min():g} to {data.weights.max():g}."
+        )
+    return ListLoss(pairs, settings.measure, settings.loss)
 
 
 def _basis_matrix(X: Any, basis: Landmarks, kernel: BoundKernel, owner: str) -> tuple[Array, bool]:

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, clone
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight
 
@@ -17,6 +18,7 @@ from rarefy.exceptions import DegenerateDataError, ParameterError, RarefyWarning
 from rarefy.ranking._base import KernelRanker
 from rarefy.ranking._cross_fit import cross_fitted_scores
 from rarefy.ranking._decisions import ClassDecision, bound_of, cut_below, decide_by_rule, promised_cut
+from rarefy.ranking._emphasis import MEASURES, Emphasis
 from rarefy.ranking._problem import TrainingData
 from rarefy.ranking._settings import RANKER_CONSTRAINTS, ThresholdRule, promise_of, threshold_rule
 from rarefy.ranking._solve import Ranking
@@ -61,17 +63,22 @@ class RankRC(ClassifierMixin, KernelRanker):
     loss : {"smoothed_hinge", "logistic"} or loss object, default="smoothed_hinge"
         The loss of a pair. "smoothed_hinge" is ``SmoothedHinge(eps=0.5)``, a hinge whose corner is rounded over a
         length of 2 eps; "logistic" is ``Logistic()``.
-    emphasis : dict or None, default=None
+    emphasis : dict, {"f1", "break_even"} or None, default=None
         What counts more than the rest. ``{"push": p}`` with p > 1: majority samples count the more the higher they
         stand (the p-norm push). ``{"false_positive_range": b}`` with b < 1: only this share of the majority counts,
-        from the highest score down (partial area under the ROC curve); that loss is not differentiable everywhere,
-        and is minimised by cutting planes. Both may be given.
+        from the highest score down (partial area under the ROC curve). ``{"false_positive_weight": w}``: majority
+        samples count by w(t), where t is the false-positive rate at which they stand; w takes an array and must not
+        increase (weighted area; the range is w = 1 up to b). Several may be given. "f1" and "break_even" replace the
+        loss of pairs by one of the whole list: 1 - F1 at the best cut, or 1 - precision where as many are called rare
+        as there are, each with a margin; sample weights have to be 0 or 1. All but the push are not differentiable
+        everywhere, and are minimised by cutting planes.
     penalty : {"l2", "l1"}, default="l2"
         Squared norm of the function, or sum of the absolute coefficients, which leaves fewer kernel functions.
     solver : {"trust-region", "stochastic"}, default="trust-region"
         The second passes over the majority in blocks, and holds m_rare^2 + block_size * m_rare kernel values; the
-        block size is a setting of :func:`rarefy.set_config`. `tol` does not apply to it, and `emphasis` is taken within
-        each block: the smaller the blocks, the more its result differs.
+        block size is a setting of :func:`rarefy.set_config`. `tol` does not apply to it, and `emphasis`, of which it
+        takes the push and the range only, is taken within each block: the smaller the blocks, the more its result
+        differs.
     threshold : {"frequency", "f1"}, dict or float, default="frequency"
         Where `predict` cuts the ranking of the training samples: such that the share called rare is that of the
         rare class; at the largest F1; ``{"false_positive_rate": 0.01}``; ``{"recall": 0.9}``, the fewest samples that
@@ -150,6 +157,9 @@ class RankRC(ClassifierMixin, KernelRanker):
     [NarasimhanAgarwal2013] Narasimhan and Agarwal, A structural SVM based approach for optimizing partial AUC,
     International Conference on Machine Learning, 2013.
 
+    [Joachims2005] Joachims, A support vector method for multivariate performance measures, International Conference on
+    Machine Learning, 2005.
+
     Examples
     --------
     >>> import numpy as np
@@ -166,6 +176,7 @@ class RankRC(ClassifierMixin, KernelRanker):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = RANKER_CONSTRAINTS | {
+        "emphasis": [Emphasis(), StrOptions(set(MEASURES)), None],
         "threshold": [ThresholdRule(), Number(Real, None, None, closed="neither")],
         "rare_class": "no_validation",
     }
@@ -182,7 +193,7 @@ class RankRC(ClassifierMixin, KernelRanker):
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
         loss: Any = "smoothed_hinge",
-        emphasis: dict[str, float] | None = None,
+        emphasis: Any = None,
         penalty: str = "l2",
         solver: str = "trust-region",
         threshold: Any = "frequency",

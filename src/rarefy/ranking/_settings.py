@@ -2,25 +2,25 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import HasMethods, Options, StrOptions
+from sklearn.utils._param_validation import HasMethods, StrOptions
 
-from rarefy._parameters import COUNT, POSITIVE, SHARE, Number
+from rarefy._parameters import COUNT, POSITIVE, SHARE
 from rarefy.certificates._recall import Quantity
 from rarefy.core.linalg.rows import Array
 from rarefy.core.losses.hinge import SmoothedHinge
+from rarefy.core.losses.lists import Measure
 from rarefy.core.losses.logistic import Logistic
-from rarefy.core.losses.pairs import LossOfPairs
+from rarefy.core.losses.pairs import LossOfPairs, Profile
 from rarefy.core.ranking.thresholds import RULES as THRESHOLDS
 from rarefy.kernel._base import KERNEL_CONSTRAINTS
 from rarefy.kernel._landmarks import RULES as LANDMARKS
+from rarefy.ranking._emphasis import Emphasis
 
 _PROMISES: tuple[Quantity, ...] = ("recall", "false_positive_rate")
 LOSSES: Mapping[str, LossOfPairs] = {"smoothed_hinge": SmoothedHinge(), "logistic": Logistic()}
-_EMPHASES = {"push": Number(Real, 1, None, closed="left"), "false_positive_range": Number(Real, 0, 1, closed="right")}
 
 
 class LossObject(HasMethods):
@@ -37,20 +37,6 @@ class LossObject(HasMethods):
 
     def __str__(self) -> str:
         return "a loss object, for example SmoothedHinge(eps=0.25) with eps > 0"
-
-
-class Emphasis(Options):
-    """A dict of what is emphasised."""
-
-    def __init__(self) -> None:
-        super().__init__(dict, set())
-
-    def is_satisfied_by(self, val: Any) -> bool:
-        """Whether all keys are known and their values in range."""
-        return isinstance(val, dict) and all(k in _EMPHASES and _EMPHASES[k].is_satisfied_by(v) for k, v in val.items())
-
-    def __str__(self) -> str:
-        return "a dict with 'push' (a number >= 1), 'false_positive_range' (a number in (0, 1]) or both"
 
 
 class ThresholdRule(StrOptions):
@@ -113,7 +99,7 @@ RANKER_CONSTRAINTS: dict[str, list[Any]] = {
     "landmarks": [StrOptions({*LANDMARKS, "greedy"})],
     **KERNEL_CONSTRAINTS,
     "loss": [StrOptions(set(LOSSES)), LossObject()],
-    "emphasis": [Emphasis(), None],
+    "emphasis": [Emphasis(" ('f1' and 'break_even' are for two classes: RankRC)"), None],
     "penalty": [StrOptions({"l2", "l1"})],
     "solver": [StrOptions({"trust-region", "stochastic"})],
     "tol": [POSITIVE],
@@ -134,7 +120,8 @@ class Settings:
     landmarks: str
     loss: LossOfPairs
     push: float
-    false_positive_range: float
+    profile: Profile | None
+    measure: Measure | None
     penalty: str
     solver: str
     tol: float
@@ -143,7 +130,7 @@ class Settings:
     @property
     def is_plain(self) -> bool:
         """Whether it is the objective that the bound on scores is about, with a loss of slope at most 1."""
-        emphasised = self.push != 1.0 or self.false_positive_range != 1.0
+        emphasised = self.push != 1.0 or self.profile is not None or self.measure is not None
         return self.penalty == "l2" and not emphasised and isinstance(self.loss, (SmoothedHinge, Logistic))
 
 

@@ -88,6 +88,7 @@ def _solve_in_blocks(problem: Problem, alpha: float, rng: np.random.Generator) -
 
 def _block(problem: Problem, few: Index, part: Index, K_few: Array, n_blocks: int) -> tuple[Rows, PairLoss]:
     """Kernel values and loss of one block."""
+    assert isinstance(problem.loss, PairLoss)  # a list has no blocks: `Settings` allow none with this solver
     levels, weights, rows = problem.data.levels, problem.data.weights, np.append(few, part)
     K = np.vstack([K_few, np.asarray(problem.kernel_values(part), dtype=np.float64)])
     # A sample of the block stands for as many as there are blocks: the mean over blocks is the whole loss.

@@ -9,11 +9,14 @@ With two levels L is a convex stand-in for 1 - AUC. A loss (`SmoothedHinge`, `Lo
 computed; value, gradient and products with the Hessian follow from them here.
 
 A *push* of power q > 1 [Rudin2009] replaces the sum over lower samples of their shares of the loss by
-(sum_j p_j share_j^q)^(1/q): the lower samples that stand highest count most. A *false-positive range* b < 1
-counts only the share b of the lower samples that stand highest [NarasimhanAgarwal2013].
+(sum_j p_j share_j^q)^(1/q): the lower samples that stand highest count most. A *profile* w(t) of the false-positive
+rate t weighs the lower samples by the rate at which they stand, counted from the highest score down: L is then a
+stand-in for a weighted area under the curve, and with w(t) = 1 for t <= b and 0 beyond for the partial area up to the
+rate b [NarasimhanAgarwal2013]. The weights must not increase with t. A lower sample's loss grows with its score, so
+that larger losses get larger weights: no other way to hand the weights out gives more, and L is convex.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -64,6 +67,35 @@ class Pairs:
 
 
 @dataclass(frozen=True)
+class Profile:
+    """How much lower samples count, from the highest score down: a concave curve from 0 to 1, linear between points.
+
+    `rates` are false-positive rates from 0 on, ascending; `shares` the shares of all weight that the lower samples up
+    to these rates get. What is beyond the last rate gets nothing.
+    """
+
+    rates: Array
+    shares: Array
+
+    @classmethod
+    def of(cls, weights: Array, up_to: float = 1.0) -> "Profile":
+        """From the weights, which do not increase, of equal parts of [0, 1]; nothing counts beyond `up_to`."""
+        rates = np.linspace(0.0, 1.0, len(weights) + 1)
+        sums = np.append(0.0, np.cumsum(weights))
+        inside, last = rates < up_to, np.interp(up_to, rates, sums)
+        return cls(np.append(rates[inside], up_to), np.append(sums[inside] / last, 1.0))
+
+    def applied(self, f: Array, q: Array) -> Array:
+        """The weights q of lower samples with scores f, handed out anew; their sum stays what it is."""
+        order = np.argsort(-f, kind="stable")
+        reached = np.append(0.0, np.cumsum(q[order]))
+        shares = np.interp(reached / reached[-1], self.rates, self.shares)
+        out = np.empty_like(q)
+        out[order] = reached[-1] * np.maximum(np.diff(shares), 0.0)
+        return out
+
+
+@dataclass(frozen=True)
 class State:
     """Value and gradient at some scores, and what products with the Hessian there need."""
 
@@ -103,14 +135,24 @@ class PairLoss:
         The loss of one pair.
     push : float, >= 1
         Power on the lower samples' shares.
-    false_positive_range : float in (0, 1]
-        Share of the lower samples, by weight and from the highest score down, that count.
+    profile : Profile or None
+        How much lower samples count, by where they stand; None means all alike.
     """
 
     pairs: Pairs
     loss: LossOfPairs = SmoothedHinge()
     push: float = 1.0
-    false_positive_range: float = 1.0
+    profile: Profile | None = None
+
+    @property
+    def is_smooth(self) -> bool:
+        """Whether there is a gradient everywhere: which samples stand highest changes from place to place."""
+        return self.profile is None
+
+    @property
+    def smooth(self) -> "PairLoss":
+        """The same with all lower samples counting alike."""
+        return replace(self, profile=None)
 
     def at(self, f: Array) -> State:
         """Value, gradient and Hessian at these scores."""
@@ -119,24 +161,13 @@ class PairLoss:
         for upper, lower in self.pairs.groups:
             if not len(upper) or not len(lower):
                 continue
-            q = _within_range(f[lower], p[lower], self.false_positive_range)
+            q = p[lower] if self.profile is None else self.profile.applied(f[lower], p[lower])
             block = _Block(upper, lower, p[upper], q, self.loss.pair_sums(f[upper], f[lower]), self.push)
             value += block.value
             block.add_gradient(gradient)
             blocks.append(block)
         total = self.pairs.total or 1.0
         return State(value / total, gradient / total, tuple(blocks), total)
-
-
-def _within_range(f: Array, q: Array, share: float) -> Array:
-    """Weights that are zero but for the highest scores, scaled to the same sum."""
-    if share >= 1.0:
-        return q
-    order = np.argsort(-f, kind="stable")
-    before = np.cumsum(q[order]) - q[order]
-    kept = np.empty_like(q)
-    kept[order] = np.clip(share * q.sum() - before, 0.0, q[order])
-    return kept / share
 
 
 class _Block:
@@ -148,7 +179,7 @@ class _Block:
             self.value, self.factor = float(p @ sums.upper(q, 0)), q
             return
         # (sum_j q_j share_j^push)^(1/push), with weights and shares made to have the same sums as without push.
-        self.share = sums.lower(p, 0) / p.sum()
+        self.share = np.maximum(sums.lower(p, 0), 0.0) / p.sum()  # sums of nothing are rounded to below zero, too
         scale, power = p.sum() * q.sum(), float(q @ self.share**push) / q.sum()
         self.value = scale * power ** (1.0 / push)
         outer = p.sum() * q.sum() * power ** (1.0 / push - 1.0) / q.sum() if power > 0.0 else 0.0

@@ -9,7 +9,7 @@ The second form has the same solution and a Hessian that is at least alpha; prod
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
@@ -19,15 +19,16 @@ from scipy.linalg.lapack import dtrtri as trtri
 
 from rarefy.core.linalg.rows import Array, DenseRows, Index, Rows
 from rarefy.core.linalg.threads import threads_for
+from rarefy.core.losses.lists import ListLoss
 from rarefy.core.losses.pairs import PairLoss
 from rarefy.core.ranking.subsample import curved_part, inverse_hessian, is_worth_factoring, subsample
-from rarefy.core.solvers.bundle import bundle
+from rarefy.core.solvers.bundle import AbsoluteSum, BundleMinimum, Penalty, SquaredNorm, bundle
 from rarefy.core.solvers.implicit_sgd import implicit_sgd
 from rarefy.core.solvers.proximal import proximal_gradient
 from rarefy.core.solvers.trust_region import Minimum, trust_region
 
 _ROUGH = 1e-4
-"""Tolerance of a smaller problem: its minimiser is not that of the whole one anyway."""
+"""Tolerance of a smaller problem, or of one that is only similar: its minimiser is not the one that is sought."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ class _Scores:
 def rank(
     K: Rows,
     T: Array,
-    loss: PairLoss,
+    loss: PairLoss | ListLoss,
     alpha: float,
     *,
     start: Array | None = None,
@@ -124,23 +125,24 @@ def rank(
         Kernel values with the basis.
     T : (r, k) array
         `whitening` of the basis' kernel matrix.
-    loss : PairLoss
+    loss : PairLoss or ListLoss
         The loss of the scores.
     alpha : float, > 0
         Weight of the penalty.
     start : (k,) array or None
-        Where to begin; None means zero, or for cuts the rough minimum of the loss over all lower samples. Where
-        samples are many, the minimum for a part of them is found first, from here.
+        Where to begin; None means zero, or for cuts the rough minimum of the smooth loss. Where samples are many, the
+        minimum for a part of them is found first, from here.
     tol, max_iter, callback
         As in `trust_region`; cuts may be ten times as many as steps.
     """
     V = Features(K, T)
-    if loss.false_positive_range < 1.0:
-        if start is None:
-            # Which samples stand highest has to be known before only they can count.
-            start = _minimum(V, replace(loss, false_positive_range=1.0), alpha, None, tol=1e-4).x
-        return _rank_by_cuts(V, T, loss, alpha, start, tol, 10 * max_iter, callback)
-    return _ranker(T, _minimum(V, loss, alpha, start, tol=tol, max_iter=max_iter, callback=callback))
+    if loss.is_smooth:
+        return _ranker(T, _minimum(V, loss.smooth, alpha, start, tol=tol, max_iter=max_iter, callback=callback))
+    if start is None:
+        # Which samples stand highest has to be known before they can count most.
+        start = _minimum(V, loss.smooth, alpha, None, tol=_ROUGH).x
+    found = _by_cuts(V, loss, SquaredNorm(alpha), start, tol=tol, max_iter=10 * max_iter, callback=callback)
+    return Ranker(T @ found.w, found.w, found.value, found.gap, found.n_iter, 2 * found.n_iter, found.converged)
 
 
 def _minimum(V: Features, loss: PairLoss, alpha: float, start: Array | None, *, tol: float, **options: Any) -> Minimum:
@@ -172,30 +174,14 @@ def _smaller_minimum(V: Features, loss: PairLoss, alpha: float, start: Array | N
     return starts[int(np.argmin(values))]
 
 
-def _rank_by_cuts(
-    V: Features,
-    T: Array,
-    loss: PairLoss,
-    alpha: float,
-    w: Array,
-    tol: float,
-    max_iter: int,
-    callback: Callable[[int, float, float], None] | None,
-) -> Ranker:
-    """Where only the highest lower samples count, which they are changes on the way: not smooth, but convex.
-
-    A lower sample's loss grows with its score, so that the highest are those with the largest losses, and the sum
-    of the k largest convex functions is convex.
-    """
+def _by_cuts(V: Features, loss: PairLoss | ListLoss, penalty: Penalty, start: Array, **options: Any) -> BundleMinimum:
+    """Where it matters which samples stand highest, that changes on the way: the loss is not smooth, but convex."""
 
     def losses(scores: Array) -> tuple[float, Array]:
         state = loss.at(scores)
         return state.value, state.gradient
 
-    found = bundle(
-        losses, lambda w: V @ w, V.transposed_product, alpha, w, tol=tol, max_iter=max_iter, callback=callback
-    )
-    return Ranker(T @ found.w, found.w, found.value, found.gap, found.n_iter, 2 * found.n_iter, found.converged)
+    return bundle(losses, lambda w: V @ w, V.transposed_product, penalty, start, **options)
 
 
 def _ranker(T: Array, found: Minimum) -> Ranker:
@@ -217,7 +203,7 @@ class _PlainScores:
 
 def rank_sparsely(
     K: Rows,
-    loss: PairLoss,
+    loss: PairLoss | ListLoss,
     alpha: float,
     *,
     start: Array | None = None,
@@ -225,12 +211,46 @@ def rank_sparsely(
     max_iter: int = 5000,
     callback: Callable[[int, float, float], None] | None = None,
 ) -> Ranker:
-    """Solve with alpha ||beta||_1 as penalty; parameters as in `proximal_gradient`."""
+    """Solve with alpha ||beta||_1 as penalty; parameters as in `proximal_gradient`.
+
+    Where the loss is not smooth it is done by cuts, a fifth as many as steps.
+    """
+    if not loss.is_smooth:
+        start = rank_sparsely(K, loss.smooth, alpha, tol=_ROUGH).beta if start is None else start
+        return _rank_sparsely_by_cuts(K, loss, alpha, start, tol, max(1, max_iter // 5), callback)
     KT, beta = K.T, np.zeros(K.shape[1]) if start is None else start
     found = proximal_gradient(
-        lambda b: _PlainScores(K, KT, loss, b), beta, alpha, tol=tol, max_iter=max_iter, callback=callback
+        lambda b: _PlainScores(K, KT, loss.smooth, b), beta, alpha, tol=tol, max_iter=max_iter, callback=callback
     )
     return Ranker(found.x, found.x, found.value, found.promised, found.n_iter, found.n_iter, found.converged)
+
+
+def _rank_sparsely_by_cuts(
+    K: Rows,
+    loss: PairLoss | ListLoss,
+    alpha: float,
+    start: Array,
+    tol: float,
+    max_iter: int,
+    callback: Callable[[int, float, float], None] | None,
+) -> Ranker:
+    """Points between sparse ones are not sparse: traces of earlier ones are left out, for half of the accepted gap."""
+    penalty = AbsoluteSum(alpha)
+    found = _by_cuts(Features(K), loss, penalty, start, tol=0.5 * tol, max_iter=max_iter, callback=callback)
+    beta, value, bound = found.w, found.value, found.value - found.gap
+    accepted = max(value, bound + 0.9 * tol * (1e-3 + abs(value)))
+    largest, least, most = np.argsort(-np.abs(beta)), 0, int(np.count_nonzero(beta))
+    while least < most:
+        middle = (least + most) // 2
+        fewer = np.zeros_like(beta)
+        fewer[largest[:middle]] = beta[largest[:middle]]
+        reached = loss.at(K @ fewer).value + penalty(fewer)
+        if reached <= accepted:
+            beta, value, most = fewer, reached, middle
+        else:
+            least = middle + 1
+    gap = max(0.0, value - bound)
+    return Ranker(beta, beta, value, gap, found.n_iter, 2 * found.n_iter, gap <= tol * (1e-3 + abs(value)))
 
 
 def rank_in_blocks(
