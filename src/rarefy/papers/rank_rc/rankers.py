@@ -41,7 +41,9 @@ _STEPS, _STEPS_FOR_ONE = 6, 20
 penalty on its own."""
 _ONE_MATRIX = 15_000
 _SVR_STEPS = 50_000
-_FOLDS, _RARE_CHECKED = 5, 50
+_FOLDS = 5
+_BY_ACCURACY = ", by accuracy"
+"""What the name of a method ends with if its parameter is chosen by accuracy instead of AUC."""
 _TREES = (25, 50, 100)
 _COMPONENTS = 300
 _ZERO = 1e-6
@@ -58,22 +60,39 @@ def candidates(method: str, m: int) -> Sequence[float]:
 
 
 def choose(
-    method: str, X: Array, y: Labels, folds: Sequence[Fold], seed: int, measure: Callable[..., float] = roc_auc_score
+    method: str,
+    X: Array,
+    y: Labels,
+    folds: Sequence[Fold],
+    seed: int,
+    measure: Callable[..., float] | None = None,
+    searched: dict[str, list[Array]] | None = None,
 ) -> float:
-    """The candidate with the best mean measure; folds are pairs of training and validation rows."""
-    values = candidates(method, len(y))
+    """The candidate with the best mean measure: AUC or, if the method's name says so, accuracy.
+
+    `folds` are pairs of training and validation rows. `searched` keeps the scores of validation rows, so that a method
+    that is tuned by two measures is searched once.
+    """
+    searched = {} if searched is None else searched
+    trained = method.removesuffix(_BY_ACCURACY)
+    values = candidates(trained, len(y))
+    if trained not in searched:
+        searched[trained] = [score(trained, values, X[rows], y[rows], X[rest], seed)[0] for rows, rest in folds]
+    measure = measure or (roc_auc_score if trained == method else _accuracy)
     worth = np.zeros(len(values))
-    for rows, rest in folds:
-        scores, _ = score(method, values, X[rows], y[rows], X[rest], seed)
+    for (_, rest), scores in zip(folds, searched[trained], strict=True):
         worth += [measure(y[rest], each) for each in scores]
     return values[int(np.argmax(worth))]
 
 
+def _accuracy(y: Labels, scores: Array) -> float:
+    """Share of right labels with the threshold that an SVM has."""
+    return float(np.mean((scores > 0.0) == (y == 1)))
+
+
 def inner_folds(y: Labels, seed: int) -> list[Fold]:
-    """Five stratified folds, or as many of them as are needed for fifty rare validation samples."""
-    per_fold = max(1, int(np.bincount(y).min()) // _FOLDS)
-    used = min(_FOLDS, -(-_RARE_CHECKED // per_fold))
-    return list(StratifiedKFold(_FOLDS, shuffle=True, random_state=seed).split(y, y))[:used]
+    """Five stratified folds of the training samples."""
+    return list(StratifiedKFold(_FOLDS, shuffle=True, random_state=seed).split(y, y))
 
 
 def score(method: str, values: Sequence[float], X: Array, y: Labels, X_new: Array, seed: int) -> Scored:
@@ -83,7 +102,7 @@ def score(method: str, values: Sequence[float], X: Array, y: Labels, X_new: Arra
     (None for methods without kernel functions).
     """
     with expected_warnings():
-        return _METHODS[method](values, X, y, X_new, seed)
+        return _METHODS[method.removesuffix(_BY_ACCURACY)](values, X, y, X_new, seed)
 
 
 def standardised(X: Any, *others: Any) -> list[Array]:
@@ -212,6 +231,7 @@ _METHODS: dict[str, Method] = {
     "RANK-SVM, all": _ranker(RankRC, "all"),
     "RANK-RND": _ranker(RankRC, "random"),
     "RANK-RC": _ranker(RankRC, "rare"),
+    "RANK-RC, default basis": _ranker(RankRC, "auto"),
     "RANK-KMEANS": _ranker(RankRC, _rare_and_centres),
     "LightGBM": _trees,
     "Nystroem + logistic": _nystroem_logistic,

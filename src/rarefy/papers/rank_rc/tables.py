@@ -57,11 +57,12 @@ def real(data: Any, *, method: Sequence[str], collection: str, split: int) -> li
     """Tables 5.3 and 5.4: three quarters for training and the choice of the penalty, a quarter for testing."""
     X, y, X_test, y_test = _split(collection, split, data)
     found: list[Metrics] = []
+    searched: dict[str, list[Array]] = {}
     for name in method:
         if name in _SLOW and len(y) > _LARGE and split >= _FEW_SPLITS:
             found.append({})
             continue
-        value = choose(name, X, y, inner_folds(y, split), split)
+        value = choose(name, X, y, inner_folds(y, split), split, searched=searched)
         start = time.perf_counter()
         scores, support = score(name, [value], X, y, X_test, split)
         metrics = {"AUC": 100.0 * float(roc_auc_score(y_test, scores[0])), "seconds": time.perf_counter() - start}
