@@ -129,7 +129,11 @@ def draw(result, path):
         x, seconds = np.array([r[name] for r in kept]), np.array([r["seconds"] for r in kept])
         axes.loglog(x, seconds, "o-", label="measured")
         axes.loglog(x, seconds[0] * x / x[0], "--", color="grey", label="slope 1")
-        axes.set(xlabel="rows" if name == "m" else "rare rows", ylabel="seconds")
+        axes.set(xlabel="samples" if name == "m" else "rare samples (kernel functions)", ylabel="seconds")
+        axes.minorticks_off()
+        axes.set_xticks(x, [f"{value // 1000:g}k" if value >= 10_000 else str(value) for value in x])
+        ticks = [t for t in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50) if seconds.min() / 2 < t < 2 * seconds.max()]
+        axes.set_yticks(ticks, [str(t) for t in ticks])
         axes.legend()
     figure.savefig(path)
 

@@ -117,7 +117,8 @@ class RankRC(ClassifierMixin, KernelRanker):
         What the threshold promises, if `threshold` asks for a promise.
     bound_ : float or None
         No score of a sample x with k(x, x) up to the largest of the training samples differs by more than this from
-        that of the ranker with all kernel functions (:func:`subset_bound`); None where the theorem does not apply or
+        that of the ranker with all kernel functions, beside what `tol` leaves to either (:func:`subset_bound`; measured
+        at the fit itself :func:`certify_scores` is far tighter); None where the theorem does not apply or
         the minimum was not reached.
     kernel_ : object
         The kernel with the parameters that were used.
