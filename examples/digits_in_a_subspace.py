@@ -32,8 +32,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
 
 from rarefy.kernel import SubspaceLPSVC
-from rarefy.report.figures import svg
-from rarefy.report.html import write_html
+from rarefy.pages.figures import svg
+from rarefy.pages.html import write_html
 
 INK, ACCENT, QUIET = "#22333b", "#c8553d", "#6b7b78"
 SIZES = (5, 10, 20, 40, 80)

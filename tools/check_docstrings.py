@@ -26,6 +26,7 @@ PACKAGES = (
     "rarefy.metrics",
     "rarefy.ranking",
     "rarefy.selection",
+    "rarefy.tables",
 )
 
 IGNORED = {

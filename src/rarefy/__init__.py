@@ -24,15 +24,27 @@ if TYPE_CHECKING:
         ridge_curve,
         ridge_risk,
     )
+    from rarefy.pages.own import Report, report
     from rarefy.selection import BestSubsetCurve, StabilityReport, best_subset_curve, selection_stability
 
 __version__ = "0.1.0"
 
-_SUBPACKAGES = ("certificates", "config", "datasets", "exceptions", "kernel", "metrics", "ranking", "selection")
+_SUBPACKAGES = (
+    "certificates",
+    "config",
+    "datasets",
+    "exceptions",
+    "kernel",
+    "metrics",
+    "ranking",
+    "selection",
+    "tables",
+)
 _HOME = {
     "BestSubsetCurve": "selection",
     "Certificate": "certificates",
     "KernelCertificate": "certificates",
+    "Report": "pages.own",
     "RidgeCurve": "certificates",
     "StabilityReport": "selection",
     "SubsetCertificate": "certificates",
@@ -43,6 +55,7 @@ _HOME = {
     "hard_margin2": "certificates",
     "minimum_enclosing_ball": "certificates",
     "prediction_difference_bound": "certificates",
+    "report": "pages.own",
     "ridge_curve": "certificates",
     "ridge_risk": "certificates",
     "selection_stability": "selection",
@@ -52,6 +65,7 @@ __all__ = [
     "BestSubsetCurve",
     "Certificate",
     "KernelCertificate",
+    "Report",
     "RidgeCurve",
     "StabilityReport",
     "SubsetCertificate",
@@ -71,11 +85,13 @@ __all__ = [
     "minimum_enclosing_ball",
     "prediction_difference_bound",
     "ranking",
+    "report",
     "ridge_curve",
     "ridge_risk",
     "selection",
     "selection_stability",
     "set_config",
+    "tables",
 ]
 
 

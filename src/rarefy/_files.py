@@ -7,10 +7,15 @@ from pathlib import Path
 
 def write_atomically(path: str | os.PathLike[str], text: str) -> None:
     """Write a text file; an interrupted write or a full disk leaves the old file, or none if there was none."""
+    write_bytes_atomically(path, text.encode("utf-8"))
+
+
+def write_bytes_atomically(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file, as above."""
     path = Path(path).resolve()
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        part.write_text(text, encoding="utf-8")
+        part.write_bytes(data)
         os.replace(part, path)
     except BaseException:
         part.unlink(missing_ok=True)

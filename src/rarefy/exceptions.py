@@ -6,8 +6,11 @@ Every error is also one of Python's own, so `except ValueError` keeps working::
     └── RarefyError
         ├── ParameterError (ValueError)         a constructor or function argument is out of range
         ├── DegenerateDataError (ValueError)    the data leave nothing to select from
+        ├── TableError (ValueError)             a file or frame cannot be read or encoded as a table
         ├── MissingDataError (FileNotFoundError) a data set is not there, or another version of it
-        └── MissingExtraError (ImportError)     an optional dependency is not installed
+        ├── MissingExtraError (ImportError)     an optional dependency is not installed
+        ├── ModelFileError (ValueError)         a file holds no model of ours
+        └── CertificateFileError (ValueError)   a file holds no certificate
     UserWarning
     └── RarefyWarning
         ├── TruncatedRankWarning                fewer dimensions are preserved than the data have
@@ -15,13 +18,16 @@ Every error is also one of Python's own, so `except ValueError` keeps working::
 """
 
 __all__ = [
+    "CertificateFileError",
     "DegenerateDataError",
     "FewerFeaturesWarning",
     "MissingDataError",
     "MissingExtraError",
+    "ModelFileError",
     "ParameterError",
     "RarefyError",
     "RarefyWarning",
+    "TableError",
     "TruncatedRankWarning",
 ]
 
@@ -38,12 +44,24 @@ class DegenerateDataError(RarefyError, ValueError):
     """The data leave nothing to select from."""
 
 
+class TableError(RarefyError, ValueError):
+    """A file or a data frame cannot be read or encoded as a table."""
+
+
 class MissingDataError(RarefyError, FileNotFoundError):
     """A data set is not there, or another version of it."""
 
 
 class MissingExtraError(RarefyError, ImportError):
     """An optional dependency is not installed."""
+
+
+class ModelFileError(RarefyError, ValueError):
+    """A file holds no model of ours."""
+
+
+class CertificateFileError(RarefyError, ValueError):
+    """A file holds no certificate."""
 
 
 class RarefyWarning(UserWarning):

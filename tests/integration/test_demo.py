@@ -12,8 +12,8 @@ from sklearn.svm import SVC
 from rarefy import _files, certify
 from rarefy.cli import _app, demo
 from rarefy.datasets import make_topics
-from rarefy.report import html
-from rarefy.report.demo import (
+from rarefy.pages import html
+from rarefy.pages.demo import (
     _f_scores,
     _forward_scores,
     _selectors,

@@ -47,7 +47,7 @@ def test_without_the_extra_the_command_names_what_to_install():
 
 
 def test_importing_rarefy_loads_no_extra():
-    code = "import rarefy.selection, sys; print({'matplotlib', 'click', 'jinja2', 'rarefy.report'} & set(sys.modules))"
+    code = "import rarefy.selection, sys; print({'matplotlib', 'click', 'jinja2', 'rarefy.pages'} & set(sys.modules))"
     command = [sys.executable, "-W", "error", "-c", code]  # nor does it warn
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

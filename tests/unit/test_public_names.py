@@ -14,8 +14,8 @@ import pytest
 import rarefy
 
 API = Path(__file__).parents[2] / "docs" / "api.rst"
-PUBLIC = ("certificates", "config", "datasets", "exceptions", "kernel", "metrics", "ranking", "selection")
-INTERNAL = ("backends", "cli", "core", "papers", "report")
+PUBLIC = ("certificates", "config", "datasets", "exceptions", "kernel", "metrics", "ranking", "selection", "tables")
+INTERNAL = ("backends", "cli", "core", "pages", "papers", "workflows")
 
 
 def in_fresh_process(code):

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from rarefy._files import check_writable
 from rarefy.cli._progress import progress_display
-from rarefy.report.demo import Study, best_findings, findings, percent, run_study, write_page
+from rarefy.pages.demo import Study, best_findings, findings, percent, run_study, write_page
 
 
 @click.command()

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from rarefy._files import write_atomically
+from rarefy.pages.figures import grouped_means, marked_images, mean_curves
+from rarefy.pages.html import write_html
 from rarefy.papers.claims import Cell, Results, Table, Verdict, select
 from rarefy.papers.runner import origin_of
-from rarefy.report.figures import grouped_means, marked_images, mean_curves
-from rarefy.report.html import write_html
 
 _OTHER = {"quick": "full", "full": "quick"}
 

@@ -27,9 +27,9 @@ from rarefy.core.linalg.rows import as_rows
 from rarefy.core.linalg.spectrum import decompose
 from rarefy.datasets import make_topics
 from rarefy.exceptions import FewerFeaturesWarning, TruncatedRankWarning
-from rarefy.report import figures
-from rarefy.report.best_words import NAME, BestWords, best_words, quick
-from rarefy.report.html import write_html
+from rarefy.pages import figures
+from rarefy.pages.best_words import NAME, BestWords, best_words, quick
+from rarefy.pages.html import write_html
 from rarefy.selection import BestSubsetSelector, BSSSelector, LeverageScoreSelector
 
 Progress = Callable[[int, int], None]

@@ -1,0 +1,144 @@
+"""The command `rarefy rank`: find the rare class of one's own table."""
+
+from pathlib import Path
+
+import click
+import numpy as np
+from rich.console import Console
+from rich.markup import escape
+
+import rarefy
+from rarefy.cli import _common as common
+from rarefy.workflows.models import SavedModel, save_model
+from rarefy.workflows.models_of_tables import RankedTable, rank_table
+
+
+@click.command()
+@click.argument("file")
+@click.option("--target", required=True, metavar="COL", help="Column with two classes.")
+@click.option("--rare-class", metavar="VALUE", help="The class to find; default: the less frequent one.")
+@click.option("--recall", type=click.FloatRange(0, 1, min_open=True, max_open=True), help="Promise to find this share.")
+@click.option(
+    "--confidence",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="Of the promise.",
+)
+@click.option(
+    "--scoring",
+    type=click.Choice(["roc_auc", "average_precision"]),
+    default="roc_auc",
+    show_default=True,
+    help="What the penalty is chosen by.",
+)
+@click.option("--save", type=common.OUTPUT, help="Write the ranker, for rarefy score: .skops.")
+@click.option("--report", type=common.OUTPUT, help="Write a page: curves, thresholds, the highest cases.")
+@common.table_options
+@common.bad_input_exits_2
+def rank(
+    file: str,
+    target: str,
+    rare_class: str | None,
+    recall: float | None,
+    confidence: float,
+    scoring: str,
+    save: Path | None,
+    report: Path | None,
+    impute: str | None,
+    drop: str | None,
+    sample: int | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    r"""Rank the rows of FILE so that the rare class of --target stands on top.
+
+    All measures are of held-out rows: each is scored by a ranker that did not see it.
+
+    \b
+    Example:
+      rarefy rank payments.csv --target is_fraud --recall 0.9 --save fraud.skops
+
+    Exit codes: 0 done, 2 bad input.
+    """
+    common.check_outputs(save, report)
+    console, remarks = common.consoles(as_json)
+    with common.working(remarks, f"Reading {file}"):
+        table = common.read(file, drop, sample, seed)
+    for note in table.notes:
+        remarks.print(escape(note), highlight=False)
+    with common.working(remarks, "Ranking"):
+        made = rank_table(
+            table,
+            target,
+            rare_class=rare_class,
+            recall=recall,
+            confidence=confidence,
+            scoring=scoring,
+            impute=impute,
+            seed=seed,
+        )
+    if save is not None:
+        save_model(SavedModel(made.scorer, target, "rank", rarefy.__version__), save)
+    if report is not None:
+        from rarefy.pages.ranking import write_ranking_page  # needs jinja2
+
+        write_ranking_page(made, report, file=file)
+    if as_json:
+        common.print_json(_summary(made))
+        return
+    _print(console, made)
+    common.print_code(console, _code(file, made, recall, confidence))
+    common.written(remarks, save, report)
+
+
+def _summary(made: RankedTable) -> dict[str, object]:
+    promise = made.ranker.threshold_certificate_
+    return {
+        "rare_class": str(made.rare_class),
+        "n_rare": int(made.is_rare.sum()),
+        "n_rows": len(made.is_rare),
+        "held_out": made.measures(),
+        "alpha": made.ranker.alpha_,
+        "threshold": made.ranker.threshold_,
+        "promise": None if promise is None else promise.to_dict(),
+    }
+
+
+def _print(console: Console, made: RankedTable) -> None:
+    measures, promise = made.measures(), made.ranker.threshold_certificate_
+    n, rare = len(made.is_rare), int(made.is_rare.sum())
+    found = measures["share of rare cases in the highest 1 %"]
+    sentence = (
+        f"{rare} of {n} rows are {escape(str(made.rare_class))}. Looking at the 1 % that score highest would find "
+        f"{100 * found:.0f} % of them."
+    )
+    console.print(f"[bold]{sentence}[/bold]", highlight=False)
+    for name, value in measures.items():
+        console.print(f"  {name}, held out: {value:.3f}", highlight=False)
+    usable = np.isfinite(made.held_out)
+    called = made.held_out[usable] > made.ranker.threshold_
+    right = called & made.is_rare[usable]
+    console.print(
+        f"  at the threshold {made.ranker.threshold_:.4g}: {int(called.sum())} rows called, {int(right.sum())} of them "
+        "rightly",
+        highlight=False,
+    )
+    if promise is not None:
+        common.print_verdict(console, promise.verdict, promise.sentence)
+
+
+def _code(file: str, made: RankedTable, recall: float | None, confidence: float) -> str:
+    threshold = '"f1"' if recall is None else f'{{"recall": {recall}, "confidence": {confidence}}}'
+    return "\n".join(
+        (
+            "from sklearn.pipeline import make_pipeline",
+            "from sklearn.preprocessing import StandardScaler",
+            "from rarefy.ranking import RankRC, RankRCCV",
+            "from rarefy.tables import TableEncoder, read_table",
+            f"table, y = read_table({file!r}).split({made.target!r})",
+            f"search = RankRCCV(RankRC(threshold={threshold}, random_state=0))",
+            "model = make_pipeline(TableEncoder(), StandardScaler(), search).fit(table, y)",
+            "print(model[-1].best_score_, model[-1].threshold_)",
+        )
+    )

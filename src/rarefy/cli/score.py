@@ -1,0 +1,62 @@
+"""The command `rarefy score`: apply a saved model to new rows."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from rich.markup import escape
+
+from rarefy.cli import _common as common
+from rarefy.workflows.models import SavedModel, load_model
+from rarefy.workflows.tables_out import check_ending, write_columns
+
+
+@click.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("file")
+@click.option("--out", required=True, type=common.OUTPUT, help="Where to write: .csv, .tsv, .parquet or .npz.")
+@click.option("--json", "as_json", is_flag=True, help="Print a summary as JSON and nothing else.")
+@common.bad_input_exits_2
+def score(model: Path, file: str, out: Path, as_json: bool) -> None:
+    r"""Apply MODEL (of rarefy rank, classify or select with --save) to the rows of FILE.
+
+    Columns are found by their names; missing ones are an error, extra ones are left out.
+
+    \b
+    Example:
+      rarefy score fraud.skops new-payments.csv --out scores.csv
+
+    Exit codes: 0 done, 2 bad input.
+    """
+    common.check_outputs(out)
+    check_ending(out)
+    console, remarks = common.consoles(as_json)
+    saved = load_model(model)
+    with common.working(remarks, f"Reading {file}"):
+        table = common.read(file, None, None, 0)
+    if saved.target is not None and saved.target in table.names:
+        table = table.drop([saved.target])
+    columns = _columns(saved, table)
+    write_columns(columns, out)
+    n = len(next(iter(columns.values())))
+    if as_json:
+        common.print_json({"n_rows": n, "columns": list(columns), "model": saved.kind})
+        return
+    console.print(f"[bold]{n} rows scored[/bold]: {escape(', '.join(list(columns)[:5]))}", highlight=False)
+    common.written(remarks, out)
+
+
+def _columns(saved: SavedModel, table: Any) -> dict[str, Any]:
+    """What the model says of the rows, by column."""
+    if saved.kind == "select":
+        kept = saved.pipeline.transform(table)
+        kept = kept.toarray() if hasattr(kept, "toarray") else np.asarray(kept)
+        names = saved.pipeline.get_feature_names_out()
+        return {str(name): kept[:, i] for i, name in enumerate(names)}
+    columns: dict[str, Any] = {}
+    if saved.kind == "rank":
+        columns["score"] = saved.pipeline.score_samples(table)
+    predicted = saved.pipeline.predict(table)
+    columns[f"predicted {saved.target}"] = predicted
+    return columns

@@ -1,0 +1,78 @@
+"""Models in files: skops, with a stamp, and only types that are known here. Nothing is ever unpickled."""
+
+import importlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rarefy._files import write_bytes_atomically
+from rarefy.exceptions import ModelFileError
+
+_FORMAT = "rarefy model 1"
+_PACKAGES = ("certificates", "core", "kernel", "ranking", "selection", "tables")
+"""Sub-packages whose classes may be in a file."""
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """What a model file holds."""
+
+    pipeline: Any
+    """From a table to scores, labels or kept columns."""
+    target: str | None
+    """The column that it was trained to tell."""
+    kind: str
+    """The command that made it: "select", "rank" or "classify"."""
+    version: str
+    """Of the library that wrote it."""
+
+
+def save_model(model: SavedModel, path: Path) -> None:
+    """Write a model file, completely or not at all."""
+    from skops.io import dumps  # an extra, which not everybody who imports the library has
+
+    values = {"format": _FORMAT, "rarefy": model.version, "kind": model.kind, "target": model.target}
+    write_bytes_atomically(path, dumps(values | {"pipeline": model.pipeline}))
+
+
+def load_model(path: Path) -> SavedModel:
+    """Read a model file; whatever is not one of ours is refused by name.
+
+    Raises
+    ------
+    ModelFileError
+        If the file cannot be read, holds types that are not the library's or scikit-learn's, or is no model.
+    """
+    from skops.io import get_untrusted_types, loads
+
+    try:
+        data = path.read_bytes()
+        found = get_untrusted_types(data=data)
+        strangers = [name for name in found if not _is_ours(name)]
+        if strangers:
+            raise ModelFileError(
+                f"{path} holds {', '.join(strangers[:5])}, which no model of rarefy has; it is not read."
+            )
+        values = loads(data, trusted=found)
+    except ModelFileError:
+        raise
+    except OSError as error:
+        raise ModelFileError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except Exception as error:  # whatever a broken or forged file makes the reader do
+        raise ModelFileError(f"{path} is not a model file of rarefy, or it is damaged.") from error
+    if not isinstance(values, dict) or values.get("format") != _FORMAT or "pipeline" not in values:
+        raise ModelFileError(f"{path} is not a model file that this version reads; write it with --save.")
+    return SavedModel(values["pipeline"], values.get("target"), str(values.get("kind")), str(values.get("rarefy")))
+
+
+def _is_ours(name: str) -> bool:
+    """Whether a type is a class that one of our modules defines."""
+    module, _, cls = name.rpartition(".")
+    parts = module.split(".")
+    if len(parts) < 2 or parts[0] != "rarefy" or parts[1] not in _PACKAGES:
+        return False
+    try:
+        defined = getattr(importlib.import_module(module), cls, None)
+    except ImportError:
+        return False
+    return isinstance(defined, type) and defined.__module__ == module

@@ -1,0 +1,168 @@
+"""Models of tables: ranking a rare class and classifying, with what held-out rows say about them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import average_precision_score, roc_auc_score
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+
+from rarefy.core.linalg.rows import Array
+from rarefy.exceptions import ParameterError
+from rarefy.kernel import SubspaceLPSVC
+from rarefy.ranking import RankRC, RankRCCV
+from rarefy.ranking._scoring import recall_at
+from rarefy.tables import Table, TableEncoder
+
+_MANY = 20_000
+"""Rows above which penalties are not compared by cross-validation."""
+
+
+@dataclass(frozen=True)
+class RankedTable:
+    """A ranker of a rare class, with held-out scores."""
+
+    pipeline: Pipeline
+    target: str
+    rare_class: Any
+    is_rare: NDArray[np.bool_]
+    held_out: Array
+    """Scores of the rows by rankers that did not see them; NaN where there are none."""
+
+    @property
+    def ranker(self) -> Any:
+        """The last step."""
+        return self.pipeline[-1]
+
+    @property
+    def scorer(self) -> Pipeline:
+        """What new rows need of the pipeline: the search is over."""
+        return Pipeline([*self.pipeline.steps[:-1], ("rank", self.ranker.best_estimator_)])
+
+    def measures(self) -> dict[str, float]:
+        """What held-out rows say."""
+        usable = np.isfinite(self.held_out)
+        rare, scores = self.is_rare[usable], self.held_out[usable]
+        ones = np.ones(len(scores))
+        return {
+            "area under the ROC curve": float(roc_auc_score(rare, scores)),
+            "average precision": float(average_precision_score(rare, scores)),
+            "share of rare cases in the highest 1 %": recall_at(rare.astype(np.intp), scores, ones, 0.01),
+        }
+
+
+def rank_table(
+    table: Table,
+    target: str,
+    *,
+    rare_class: str | None = None,
+    recall: float | None = None,
+    confidence: float = 0.95,
+    scoring: str = "roc_auc",
+    impute: str | None = None,
+    seed: int = 0,
+) -> RankedTable:
+    """Learn to rank the rare class of a table's target above the rest.
+
+    Parameters
+    ----------
+    table : Table
+        The table, with its target.
+    target : str
+        The column with two classes.
+    rare_class : str or None
+        As it is written in the column; None means the less frequent one.
+    recall, confidence : float
+        Asks for a threshold that finds this share of future rare cases with this confidence; None asks for none.
+    scoring : str
+        What the penalty is chosen by.
+    impute : "median" or None
+        What to do about missing values.
+    seed : int
+        Of folds and landmarks.
+    """
+    features, y = table.split(target)
+    y = _whole(y)
+    label = _label(y, rare_class, target)
+    threshold = "f1" if recall is None else {"recall": recall, "confidence": confidence}
+    ranker = RankRC(random_state=seed, rare_class=label, threshold=threshold)
+    folds = StratifiedKFold(5, shuffle=True, random_state=seed)
+    alphas = None if len(y) <= _MANY else [min(1e-3, 2.0 / len(y))]
+    search = RankRCCV(ranker, alphas=alphas, cv=folds, scoring=scoring)
+    pipeline = Pipeline([("encode", TableEncoder(impute=impute)), ("scale", _scaler(features)), ("rank", search)])
+    pipeline.fit(features, y)
+    fitted = pipeline[-1]
+    return RankedTable(pipeline, target, fitted.rare_class_, y == fitted.rare_class_, fitted.held_out_scores_)
+
+
+@dataclass(frozen=True)
+class ClassifiedTable:
+    """A classifier, with held-out predictions."""
+
+    pipeline: Pipeline
+    target: str
+    y: NDArray[Any]
+    held_out: NDArray[Any]
+
+    @property
+    def accuracy(self) -> float:
+        """On held-out rows."""
+        return float(np.mean(self.held_out == self.y))
+
+    @property
+    def most_frequent(self) -> float:
+        """Accuracy of always naming the most frequent class."""
+        return float(np.unique(self.y, return_counts=True)[1].max() / len(self.y))
+
+
+def classify_table(table: Table, target: str, *, impute: str | None = None, seed: int = 0) -> ClassifiedTable:
+    """Learn the classes of a table's target with a kernel LP-SVM in a subspace."""
+    features, y = table.split(target)
+    y = _whole(y)
+    if y.dtype.kind == "f" or (y.dtype.kind == "i" and len(np.unique(y)) > 50):
+        raise ParameterError(f"column {target!r} has {len(np.unique(y))} different numbers, which are no classes.")
+    model = SubspaceLPSVC(gamma="mean_distance", random_state=seed)
+    pipeline = Pipeline([("encode", TableEncoder(impute=impute)), ("scale", _scaler(features)), ("classify", model)])
+    X = pipeline[:-1].fit_transform(features)
+    folds = StratifiedKFold(5, shuffle=True, random_state=seed)
+    held_out = cross_val_predict(model, X, y, cv=folds)
+    return ClassifiedTable(pipeline.fit(features, y), target, y, held_out)
+
+
+def _scaler(table: Table) -> Any:
+    """Sparse matrices keep their zeros."""
+    return MaxAbsScaler() if table.is_sparse else StandardScaler()
+
+
+def _whole(y: NDArray[Any]) -> NDArray[Any]:
+    """Labels that are whole numbers, as whole numbers."""
+    return y.astype(np.int64) if y.dtype.kind == "f" and np.all(y == np.round(y)) and np.abs(y).max() < 2**53 else y
+
+
+def _label(y: NDArray[Any], rare_class: str | None, target: str) -> Any:
+    """The rare class as y has it."""
+    classes, counts = np.unique(y, return_counts=True)
+    if len(classes) != 2:
+        raise ParameterError(
+            f"column {target!r} must have two classes to rank one above the other; it has {len(classes)}."
+        )
+    if rare_class is None:
+        return classes[int(np.argmin(counts))]
+    found = [
+        one for one in classes.tolist() if str(one) == rare_class or _number(one) == _number(rare_class) is not None
+    ]
+    if not found:
+        raise ParameterError(
+            f"column {target!r} has the classes {', '.join(map(str, classes.tolist()))}, not {rare_class}."
+        )
+    return found[0]
+
+
+def _number(value: Any) -> float | None:
+    try:
+        return float(value)
+    except ValueError:
+        return None
