@@ -17,8 +17,8 @@ number = lambda value: np.inf if value is None else np.multiply(value, 1.0)  # J
 kinds = lambda v: {type(v)}.union(*map(kinds, v.values() if isinstance(v, dict) else v if isinstance(v, list) else ()))
 
 
-def below(a, X, Y, C, loss):  # what a dual point proves: the gains rounded down, the pull of every column rounded up
-    s, size, g, length = Y * a, np.abs(a), (len(X) + 8) * EPS / 2, norm(X, axis=1).max()
+def below(a, X, Y, C, loss, length):  # what a dual point proves: gains rounded down, pulls of the columns rounded up
+    s, size, g = Y * a, np.abs(a), (len(X) + 8) * EPS / 2  # length: no row of X is longer
     allowed = [a.shape == Y.shape, loss == "squared" or s.min() >= 0, loss[:7] == "squared" or (s <= C).all()]
     gains = {"hinge": s, "logistic": C * entropy(s / C) - 4 * EPS * C}.get(loss, s - a * a / (4 * C))
     pull = np.abs(X.T @ a) + g * np.abs(X).T @ size
@@ -64,9 +64,9 @@ def optimal(c, X, y):  # how close the columns of another certificate are to the
     Y = y.reshape(len(y), -1) if loss == "squared" and y.dtype.kind in "fiu" else 2.0 * (y.reshape(-1, 1) == one) - 1.0
     yield "best", best.dtype.kind == "i" and best.shape == idx.shape and len({*best}) == len(best)
     yield "best", 0 <= min(best) <= max(best) < X.shape[1]
-    gains, pulls = below(number(o["dual"]), X, Y, C, loss)
+    gains, pulls = below(number(o["dual"]), X, Y, C, loss, norm(X, axis=1).max())
     yield "lower", -np.inf < o["lower"] <= gains - np.sort(pulls)[::-1][: len(idx)].sum() / 2
-    gains, pulls = below(number(o["own_dual"]), X[:, idx] * w, Y, C, loss)
+    gains, pulls = below(number(o["own_dual"]), X[:, idx] * w, Y, C, loss, norm(X[:, idx] * w, axis=1).max())
     yield "own_lower", -np.inf < o["own_lower"] <= gains - pulls.sum() / 2
     reached = above(number(o["best_coef"]), number(o["best_intercept"]), X[:, best], Y, C, loss)
     yield "best_upper", reached <= o["best_upper"] < np.inf
@@ -89,13 +89,16 @@ def check(c, X, y, weight):  # (what, whether it holds), to be read up to the fi
     X, Y, C = X[weight > 0], Y[weight > 0], C * weight[weight > 0, None]  # samples of weight 0 do not count
     uneven = (number(c["C"]) != C).any()
     yield "sample weights", weight.shape == (n,) and weight.min() >= 0 and uneven == c["weighted"]
+    longest, scale = norm(X, axis=1).max(), np.ones(d)
     if c["standardized"]:  # columns are divided by their standard deviations; constant ones are left out
         mean = np.average(X, axis=0, weights=C[:, 0] / C.max())
         deviation = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=C[:, 0] / C.max()))
-        X = X / np.where(deviation <= 1e-12 * np.abs(X).max(axis=0), np.inf, deviation)
+        scale = 1 / np.where(deviation <= 1e-12 * np.abs(X).max(axis=0), np.inf, deviation)
+    X = X * scale
+    data = (X, Y, C, loss, min(norm(X), longest * scale.max()) * (1 + (sum(X.shape) + 8) * EPS / 2))
     points = [c[k] for k in ("dual", "leaf_duals", "all_columns_dual") if c[k] is not None]
     yield "finite", all(np.isfinite(number(point)).all() for point in points)
-    gains, pulls = below(number(c["dual"]), X, Y, C, loss)
+    gains, pulls = below(number(c["dual"]), *data)
     pulls = np.bincount(group, pulls)
     order = np.append(np.sort(pulls)[::-1], 0)
     bound = gains - order[:r].sum() / 2
@@ -104,7 +107,7 @@ def check(c, X, y, weight):  # (what, whether it holds), to be read up to the fi
     yield "tree", c["tree"] is c["leaf_duals"] is None or (leaves.shape[1:] == Y.shape and nodes)
     least, every, none = (bound, settled > 1, settled > 1)
     if c["tree"] is not None:
-        least, every, none = branches(tree, leaves, r, value, group, X, Y, C, loss)
+        least, every, none = branches(tree, leaves, r, value, group, *data)
     yield "lower_bound", c["lower_bound"] is None or c["lower_bound"] <= max(bound, least)
     yield "objective", above(number(c["coef"]), number(c["intercept"]), X[:, idx], Y, C, loss) <= value
     # Without a group of the r largest the next one enters the bound, with another group the last of the r leaves it.
@@ -113,5 +116,5 @@ def check(c, X, y, weight):  # (what, whether it holds), to be read up to the fi
     whole = number(c["all_columns_dual"])
     yield "all_columns_dual", c["all_columns_dual"] is None or whole.shape == Y.shape
     if c["all_columns_bound"] is not None:
-        gains, pulls = below(whole, X, Y, C, loss)
+        gains, pulls = below(whole, *data)
         yield "all_columns_bound", c["all_columns_bound"] <= gains - pulls.sum() / 2
