@@ -511,3 +511,28 @@ def test_an_impossible_sketch_is_refused_before_it_is_drawn(sketch):
     outcome = forged(honest, sketch=sketch).verify(X)
     assert not outcome
     assert "sketch" in outcome.reason
+
+
+def test_certificates_that_say_the_same_are_equal():
+    from rarefy.ranking import certify_threshold
+
+    X = np.random.default_rng(0).standard_normal((6, 20))
+    one, same, other = (rarefy.certify(X, range(n)) for n in (12, 12, 13))
+    assert one == same == Certificate.from_dict(one.to_dict())
+    assert hash(one) == hash(same)
+    assert one != other
+    assert one != "a certificate"
+    assert len({one, same, other}) == 2
+    scores, y = np.arange(60.0), np.arange(60) % 2
+    assert certify_threshold(scores, y, recall=0.8) == certify_threshold(scores, y, recall=0.8)
+    assert certify_threshold(scores, y, recall=0.8) != certify_threshold(scores, y, recall=0.81)
+
+
+def test_fitted_selectors_show_their_certificate_in_notebooks():
+    X = np.random.default_rng(0).standard_normal((6, 20))
+    selector = BSSSelector(12)
+    assert "Certificate:" not in selector._repr_html_()
+    selector.fit(X)
+    for text in (selector._repr_html_(), selector._repr_mimebundle_()["text/html"]):
+        assert f"Certificate: {selector.certificate_.verdict}" in text
+        assert "BSSSelector" in text

@@ -14,7 +14,13 @@ import rarefy
 from rarefy.core.statistics.stability import stability
 from rarefy.datasets import make_topics
 from rarefy.exceptions import FewerFeaturesWarning, ParameterError
-from rarefy.selection import BSSSelector, InformationGainSelector, LeverageScoreSelector, RandomSelector
+from rarefy.selection import (
+    BestSubsetSelector,
+    BSSSelector,
+    InformationGainSelector,
+    LeverageScoreSelector,
+    RandomSelector,
+)
 
 
 def plain_index(Z):
@@ -147,3 +153,14 @@ def test_reports_can_be_hashed_and_asked_for_a_number_of_features_only():
     for call in (report.top, report.plot):
         with pytest.raises(ParameterError, match=r"'k' parameter of StabilityReport\.top must be an int .* Got 0"):
             call(0)
+
+
+def test_whole_numbers_that_are_measured_are_not_stratified():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 5))
+    y = np.round(100.0 * X[:, 0])
+    assert len(np.unique(y)) > 20
+    selector, options = BestSubsetSelector(2, max_nodes=0), {"n_splits": 3, "random_state": 0}
+    assert rarefy.selection_stability(selector, X, y, **options).n_selected.tolist() == [2] * 3
+    rare = np.repeat([0, 1, 2], [30, 29, 1])  # a class of one sample
+    assert len(rarefy.selection_stability(selector, X, rare, **options).n_selected) == 3

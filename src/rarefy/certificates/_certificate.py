@@ -10,9 +10,9 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils import check_array
 
-from rarefy._pictures import new_axes
 from rarefy.certificates._claims import Claims
 from rarefy.certificates._columns import all_names, kept_names, positions_by_name
+from rarefy.certificates._equality import EqualByContent
 from rarefy.certificates._fields import METHODS_WITH_CHANCE, convert, impossible
 from rarefy.certificates._fingerprint import fingerprint
 from rarefy.certificates._html import certificate_html
@@ -20,8 +20,9 @@ from rarefy.certificates._json_values import checked_fields, plain
 from rarefy.certificates._labels import label_faults
 from rarefy.certificates._objective import Objective
 from rarefy.certificates._optimality import Optimality
+from rarefy.certificates._share_bars import ShareBars, column_shares, draw_shares
 from rarefy.certificates._statement import sentences
-from rarefy.certificates._verdict import Verdict, draw_shares, headline, share_of, verdict_on
+from rarefy.certificates._verdict import Verdict, headline, share_of, verdict_on
 from rarefy.core.certificates.kernel_values import Regularised
 from rarefy.core.certificates.measurement import Measurement
 from rarefy.core.certificates.verify import Verification, verify, verify_regularised
@@ -34,7 +35,7 @@ Method = Literal["bss", "dual", "unweighted", "adaptive", "replacement", "poisso
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Certificate(Claims):
+class Certificate(Claims, EqualByContent):
     """What is guaranteed about a selection of features, measured and in words.
 
     Attributes
@@ -290,7 +291,10 @@ class Certificate(Claims):
         ax : matplotlib axes
             What was drawn on.
         """
-        return draw_shares(self, new_axes(7.0, 2.4) if ax is None else ax)
+        return self._draw(ax).ax
+
+    def _draw(self, ax: Any) -> ShareBars:
+        return draw_shares(ax, column_shares(self), f"{len(self.indices)} of {self.n_features} columns")
 
     def to_dict(self) -> dict[str, Any]:
         """Return all fields, what is derived from them and the statement as plain values, ready for JSON.

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from rarefy.certificates._claims import Kind
+from rarefy.certificates._equality import EqualByContent
 from rarefy.certificates._fingerprint import fingerprint
 from rarefy.certificates._html import certificate_html
 from rarefy.certificates._json_values import checked_fields, plain
@@ -28,6 +29,7 @@ from rarefy.certificates._kernel_fields import convert, impossible
 from rarefy.certificates._kernel_objective import KernelObjective
 from rarefy.certificates._kernel_statement import kernel_headline, kernel_sentences, kernel_shares
 from rarefy.certificates._objective import targets
+from rarefy.certificates._share_bars import ShareBars, draw_shares, kernel_matrix_shares
 from rarefy.certificates._verdict import Verdict, verdict_of
 from rarefy.core.certificates.kernel_values import Regularised
 from rarefy.core.certificates.verify import Verification
@@ -37,7 +39,7 @@ from rarefy.exceptions import ParameterError
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class KernelCertificate:
+class KernelCertificate(EqualByContent):
     """What is guaranteed when one kernel matrix takes the place of another, measured and in words.
 
     Attributes
@@ -245,6 +247,24 @@ class KernelCertificate:
         if y is None:
             return ["it claims something about labels, and no y was passed"]
         return self.objective.faults(K, K_kept, checked_targets(y, self.objective.loss, len(K)))
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the certified shares beside the thresholds of the verdict.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or None, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        ax : matplotlib axes
+            What was drawn on.
+        """
+        return self._draw(ax).ax
+
+    def _draw(self, ax: Any) -> ShareBars:
+        return draw_shares(ax, kernel_matrix_shares(self), f"kernel matrices of {self.n_samples} samples")
 
     def to_dict(self) -> dict[str, Any]:
         """Return all fields, what is derived from them and the statement as plain values, ready for JSON.

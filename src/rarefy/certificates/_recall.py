@@ -6,6 +6,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils import check_array
 
+from rarefy.certificates._equality import EqualByContent
 from rarefy.certificates._html import certificate_html
 from rarefy.certificates._json_values import checked_fields, flag, integer, number, numbers, plain, text
 from rarefy.certificates._verdict import THRESHOLDS, Verdict
@@ -19,7 +20,7 @@ _DERIVED = ("kind", "verdict", "sentence", "n_cases", "n_needed", "statement")
 
 
 @dataclass(frozen=True, eq=False)
-class RecallCertificate:
+class RecallCertificate(EqualByContent):
     """What the rule ``score >= threshold`` is promised to find, or not to exceed, on data to come.
 
     The promise is about one model, which was not fitted on the cases whose scores are stored, and about future cases

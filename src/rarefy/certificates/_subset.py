@@ -7,10 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
+from rarefy._pictures import data_frame
 from rarefy.certificates._columns import kept_names
+from rarefy.certificates._equality import EqualByContent
 from rarefy.certificates._html import certificate_html
 from rarefy.certificates._json_values import checked_fields, plain
 from rarefy.certificates._objective import stated
+from rarefy.certificates._share_bars import ShareBars, draw_shares, status_counts, subset_shares
 from rarefy.certificates._subset_check import checked_rows, coded_targets, fingerprints, in_order, subset_faults
 from rarefy.certificates._subset_fields import convert, impossible
 from rarefy.certificates._verdict import Verdict, percent, verdict_of
@@ -26,7 +29,7 @@ _STATUS = ("in every best set", "in none", "open")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SubsetCertificate:
+class SubsetCertificate(EqualByContent):
     """What is proved about a choice of r columns (or groups of columns) among all choices of r.
 
     The objective is 1/2 ||w||^2 + C times the sum of losses, with a free intercept, minimised over coefficients that
@@ -218,6 +221,41 @@ class SubsetCertificate:
         same = None if self.fingerprint is None else fingerprints(rows, Y, costs) == self.fingerprint
         nothing = np.nan, np.nan
         return Verification(not faults, np.nan, nothing, 0, 0, 0.0, 0.0, "; ".join(faults), same)
+
+    def to_frame(self) -> Any:
+        """Return what is known about the columns as a pandas data frame, one row for each column of the data.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            With columns name (or number, where the data have no names), status, chosen and coefficient: of the
+            (standardised) column, 0 if it is not chosen. Of several models there are coefficient_0, coefficient_1, ...
+        """
+        chosen, coef = np.zeros(self.n_features, dtype=bool), np.zeros((self.n_features, self.coef.shape[1]))
+        chosen[self.indices], coef[self.indices] = True, self.coef
+        names = range(self.n_features) if self.feature_names is None else self.feature_names
+        titles = ["coefficient"] if coef.shape[1] == 1 else [f"coefficient_{k}" for k in range(coef.shape[1])]
+        known = {"name": list(names), "status": self.column_status, "chosen": chosen}
+        return data_frame(known | dict(zip(titles, coef.T, strict=True)))
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the certified shares beside the thresholds of the verdict, and what is proved about the columns.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or None, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        ax : matplotlib axes
+            What was drawn on.
+        """
+        return self._draw(ax).ax
+
+    def _draw(self, ax: Any) -> ShareBars:
+        about = f"{len(self.indices)} of {self.n_features} columns"
+        return draw_shares(ax, subset_shares(self), about, status_counts(self))
 
     def to_dict(self) -> dict[str, Any]:
         """Return all fields and what follows from them as plain values, ready for JSON.

@@ -7,6 +7,7 @@ from rarefy.cli.certify import certify
 from rarefy.cli.classify import classify
 from rarefy.cli.demo import demo
 from rarefy.cli.rank import rank
+from rarefy.cli.report import report
 from rarefy.cli.reproduce import reproduce
 from rarefy.cli.score import score
 from rarefy.cli.select import select
@@ -28,5 +29,5 @@ def app() -> None:
     """
 
 
-for command in (select, certify, verify, rank, classify, score, demo, reproduce):
+for command in (select, certify, verify, rank, classify, score, report, demo, reproduce):
     app.add_command(command)

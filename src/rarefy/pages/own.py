@@ -1,6 +1,7 @@
 """One page for one's own data, from a fitted estimator: to look at in a notebook, or to save."""
 
 from collections.abc import Callable
+from functools import partial
 from html import escape
 from os import PathLike
 from typing import Any
@@ -68,7 +69,9 @@ class Report:
         return f"Report({len(self.html)} characters)"
 
 
-def report(model: Any, X: Any, y: Any = None, path: str | PathLike[str] | None = None) -> Report:
+def report(
+    model: Any, X: Any, y: Any = None, path: str | PathLike[str] | None = None, *, feature_names: Any = None
+) -> Report:
     """Make a page about a fitted selector or ranker and the data that it was fitted on.
 
     Parameters
@@ -81,6 +84,8 @@ def report(model: Any, X: Any, y: Any = None, path: str | PathLike[str] | None =
         The target. Selectors that were fitted without one may have it here, to see how well their columns predict it.
     path : str, path-like or None, default=None
         Where to write the page; None does not write it.
+    feature_names : array-like of str or None, default=None
+        Names of the columns of data that have none.
 
     Returns
     -------
@@ -105,7 +110,7 @@ def report(model: Any, X: Any, y: Any = None, path: str | PathLike[str] | None =
     if isinstance(model, RankRC | RankRCCV):
         make = _ranking
     elif isinstance(model, SelectorMixin):
-        make = _selection
+        make = partial(_selection, feature_names)
     else:
         raise ParameterError(f"model of report must be a selector, RankRC or RankRCCV; got {type(model).__name__}.")
     check_is_fitted(model)
@@ -118,16 +123,19 @@ def report(model: Any, X: Any, y: Any = None, path: str | PathLike[str] | None =
     return report
 
 
-def _selection(model: Any, X: Any, y: Any) -> str:
+def _selection(names: Any, model: Any, X: Any, y: Any) -> str:
     from rarefy.pages.html import render  # jinja2 is an extra
     from rarefy.pages.selection import ChosenColumns, selection_values
 
-    names, width = getattr(X, "columns", None), getattr(model, "n_features_in_", None)
+    width = getattr(model, "n_features_in_", None)
+    names = getattr(X, "columns", None) if names is None else names
     X = check_array(X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
     if X.shape[1] != width:
         raise ParameterError(
             f"X of report must have the {width} columns that the model was fitted on; got {X.shape[1]}."
         )
+    if names is not None and len(names) != width:
+        raise ParameterError(f"feature_names of report must name the {width} columns of X; got {len(names)} names.")
     y = None if y is None else np.asarray(y)
     check_consistent_length(X, y)
     kept = np.asarray(getattr(model, "selection_order_", np.flatnonzero(model.get_support())))

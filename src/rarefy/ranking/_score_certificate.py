@@ -10,6 +10,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
+from rarefy.certificates._equality import EqualByContent
 from rarefy.certificates._html import certificate_html
 from rarefy.certificates._json_values import checked_fields, integers, number, numbers, optional, plain, text
 from rarefy.certificates._verdict import Verdict, percent, verdict_of
@@ -24,7 +25,7 @@ _ROOM = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class ScoreCertificate:
+class ScoreCertificate(EqualByContent):
     """How far scores can be from those of the ranker with all kernel functions of the training samples.
 
     The objective with all kernel functions is alpha-strongly convex, so that its minimiser is no further from this

@@ -96,6 +96,15 @@ class BaseSelector(SelectorMixin, BaseEstimator, ABC):
     def _select(self, X: Any, y: Any) -> SelectionResult:
         """Choose columns of validated data."""
 
+    def _repr_html_inner(self) -> str:
+        """In notebooks the certificate stands below the parameters."""
+        found = getattr(self, "certificate_", None)
+        return str(super()._repr_html_inner()) + ("" if found is None else str(found._repr_html_()))
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        bundle = dict(super()._repr_mimebundle_(**kwargs))
+        return bundle | ({"text/html": self._repr_html_inner()} if "text/html" in bundle else {})
+
     def _finish(self, X: Any, y: Any) -> Self:
         """Select from validated data, warn if that is fewer than was asked for, and store the result."""
         found = self._select(X, y)

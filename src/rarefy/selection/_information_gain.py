@@ -3,9 +3,12 @@
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 
+from rarefy._warnings import warn_user
 from rarefy.core.linalg.rows import Array
 from rarefy.core.statistics.information import information_gain
+from rarefy.exceptions import RarefyWarning
 from rarefy.selection._base import (
     N_FEATURES,
     SelectionResult,
@@ -19,7 +22,8 @@ from rarefy.selection._base import (
 class InformationGainSelector(SupervisedSelector):
     """Keep the features whose presence or absence is most informative about the class.
 
-    A feature is present in a sample where its value is not zero.
+    A feature is present in a sample where its value is not zero; in data without a single zero, where it is above the
+    feature's median, with a warning.
 
     Parameters
     ----------
@@ -68,9 +72,24 @@ class InformationGainSelector(SupervisedSelector):
     def _select(self, X: Any, y: Any) -> SelectionResult:
         classes, label = np.unique(y, return_inverse=True)
         members = np.eye(len(classes))[label]
-        scores = information_gain(_presence_counts(sorted_csr(X), members), members.sum(axis=0))
+        counts = _presence_counts(sorted_csr(X), members)
+        if np.all(counts.sum(axis=1) == len(label)):
+            counts = _counts_above_median(X, members)
+            warn_user(
+                f"X has no zero, so that presence and absence say nothing: {type(self).__name__} takes values above "
+                "the median of a column for present. It is made for counts; for measurements see "
+                "sklearn.feature_selection.mutual_info_classif.",
+                RarefyWarning,
+            )
+        scores = information_gain(counts, members.sum(axis=0))
         budget = resolve_budget(self.n_features_to_select, X.shape[1])
         return SelectionResult.in_order(highest_scores(scores, budget), X.shape[1], scores=scores)
+
+
+def _counts_above_median(X: Any, members: Array) -> Array:
+    """In how many samples of each class a feature is above its median."""
+    dense = np.asarray(X.toarray() if sp.issparse(X) else X)
+    return np.asarray((dense > np.median(dense, axis=0)).astype(np.float64).T @ members)
 
 
 def _presence_counts(X: Any, members: Array) -> Array:

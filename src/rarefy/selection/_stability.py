@@ -17,10 +17,11 @@ from sklearn.utils.multiclass import type_of_target
 from rarefy._fit import checked_arguments
 from rarefy._parallel import run_parallel
 from rarefy._parameters import COUNT, SHARE, Number
-from rarefy._pictures import new_axes
+from rarefy._pictures import data_frame, new_axes
 from rarefy.core.linalg.rows import Array, Index
 from rarefy.core.statistics.stability import stability
 from rarefy.exceptions import FewerFeaturesWarning, ParameterError
+from rarefy.selection._subset_problem import holds_classes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -106,6 +107,16 @@ class StabilityReport:
             "feature_names": [str(name) for name in self.feature_names],
         }
 
+    def to_frame(self) -> Any:
+        """Return the frequencies as a pandas data frame, one row for each feature, in the order of the columns.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            With columns name and frequency.
+        """
+        return data_frame({"name": self.feature_names, "frequency": self.frequency})
+
     def plot(self, k: int = 20, ax: Any = None) -> Any:
         """Draw the selection frequencies of the k most often selected features.
 
@@ -121,15 +132,19 @@ class StabilityReport:
         ax : matplotlib axes
             What was drawn on.
         """
+        return self._draw(k, ax)[0]
+
+    def _draw(self, k: int, ax: Any) -> tuple[Any, Any]:
+        """The axes and the bars."""
         names, values = zip(*self.top(k), strict=True)
-        ax = new_axes(6.4, 0.25 * k + 1.2) if ax is None else ax
-        ax.barh(range(len(values)), values, color="#c8553d")
+        ax = new_axes(6.4, 0.25 * len(values) + 1.2) if ax is None else ax
+        bars = ax.barh(range(len(values)), values, color="#c8553d")
         ax.set_yticks(range(len(values)), [str(name) for name in names])
         ax.invert_yaxis()
         ax.set_xlim(0, 1)
         ax.set_xlabel("share of resamples in which the feature was selected")
         ax.set_title(self._headline(), loc="left", fontsize=10)
-        return ax
+        return ax, bars
 
     def _headline(self) -> str:
         low, high = self.confidence_interval
@@ -249,7 +264,9 @@ def _splitter(cv: Any, n_splits: int, train_size: float, y: Any, rng: np.random.
     if cv is not None:
         return check_cv(cv, y)
     seed = rng.randint(np.iinfo(np.int32).max)
-    classes = y is not None and type_of_target(y) in ("binary", "multiclass")
+    classes = y is not None and holds_classes(np.asarray(y), type_of_target(y))
+    # A class of one sample cannot be on both sides of a split.
+    classes = classes and int(np.unique(y, return_counts=True)[1].min()) > 1
     kind = StratifiedShuffleSplit if classes else ShuffleSplit
     return kind(n_splits, train_size=train_size, random_state=seed)
 

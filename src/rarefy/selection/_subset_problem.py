@@ -104,7 +104,7 @@ def typical_C(X: Any, weight: Array, scale: Array) -> float:
 def _targets(owner: str, y: Any, loss: str, task: str) -> tuple[LossName, Array, Any]:
     """The loss, one column of targets a model, and the classes if there are any."""
     kind = type_of_target(y)
-    classified = task == "classification" or (task == "auto" and _holds_classes(y, kind))
+    classified = task == "classification" or (task == "auto" and holds_classes(y, kind))
     name: Any = loss if loss != "auto" else "squared_hinge" if classified else "squared"
     if not classified:
         if name != "squared":
@@ -120,7 +120,7 @@ def _targets(owner: str, y: Any, loss: str, task: str) -> tuple[LossName, Array,
     return name, targets(y, "hinge"), classes
 
 
-def _holds_classes(y: Any, kind: str) -> bool:
+def holds_classes(y: Any, kind: str) -> bool:
     """Whether y holds classes: measured values are often whole, and would be very many of them."""
     many = y.dtype.kind == "f" and len(np.unique(y)) > _MANY_CLASSES
     return kind in ("binary", "multiclass") and not many
