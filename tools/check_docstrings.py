@@ -22,6 +22,7 @@ PACKAGES = (
     "rarefy.config",
     "rarefy.datasets",
     "rarefy.exceptions",
+    "rarefy.inspection",
     "rarefy.kernel",
     "rarefy.metrics",
     "rarefy.ranking",

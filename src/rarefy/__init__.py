@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rarefy.config import config_context, get_config, set_config
 
 if TYPE_CHECKING:
-    from rarefy import certificates, config, datasets, exceptions, kernel, metrics, ranking, selection
+    from rarefy import certificates, config, datasets, exceptions, inspection, kernel, metrics, ranking, selection
     from rarefy.certificates import (
         Certificate,
         KernelCertificate,
@@ -34,6 +34,7 @@ _SUBPACKAGES = (
     "config",
     "datasets",
     "exceptions",
+    "inspection",
     "kernel",
     "metrics",
     "ranking",
@@ -80,6 +81,7 @@ __all__ = [
     "exceptions",
     "get_config",
     "hard_margin2",
+    "inspection",
     "kernel",
     "metrics",
     "minimum_enclosing_ball",

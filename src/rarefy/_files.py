@@ -1,5 +1,6 @@
 """Files that are written atomically: completely or not at all."""
 
+import errno
 import os
 import tempfile
 from pathlib import Path
@@ -13,6 +14,8 @@ def write_atomically(path: str | os.PathLike[str], text: str) -> None:
 def write_bytes_atomically(path: str | os.PathLike[str], data: bytes) -> None:
     """Write a file, as above."""
     path = Path(path).resolve()
+    if path.exists() and not path.is_file():  # renaming would put a file in the place of a device
+        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         part.write_bytes(data)

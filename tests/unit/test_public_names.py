@@ -14,7 +14,18 @@ import pytest
 import rarefy
 
 API = Path(__file__).parents[2] / "docs" / "api.rst"
-PUBLIC = ("certificates", "config", "datasets", "exceptions", "kernel", "metrics", "ranking", "selection", "tables")
+PUBLIC = (
+    "certificates",
+    "config",
+    "datasets",
+    "exceptions",
+    "inspection",
+    "kernel",
+    "metrics",
+    "ranking",
+    "selection",
+    "tables",
+)
 INTERNAL = ("backends", "cli", "core", "pages", "papers", "workflows")
 
 
@@ -99,7 +110,9 @@ def test_every_public_name_is_reachable_after_importing_rarefy():
     )
     lazy, found = in_fresh_process(code)
     assert [name.rpartition(".")[2] for name in found] == lazy
-    assert {"certificates", "datasets", "kernel", "metrics", "ranking", "selection", "certify"} <= set(lazy)
+    assert {"certificates", "datasets", "inspection", "kernel", "metrics", "ranking", "selection", "certify"} <= set(
+        lazy
+    )
 
 
 def test_an_unknown_name_raises_the_standard_error():

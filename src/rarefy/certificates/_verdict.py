@@ -1,6 +1,6 @@
 """What a certificate is worth, in one word and one sentence that a practitioner understands."""
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -134,27 +134,3 @@ def columns_needed(c: "Certificate", share: float) -> int:
 def _q(share: float) -> float:
     root = float(np.sqrt(share))
     return (1.0 - root) / (1.0 + root)
-
-
-def draw_shares(c: "Certificate", ax: Any) -> Any:
-    """One bar a claim, the thresholds behind them."""
-    growth = max(1.0, c.eigenvalues[1])
-    named = {
-        "objective, these labels": c.objective_ratio,
-        "of the best columns there are": c.optimality,
-        "objective, all rows": c.all_rows_ratio,
-        "SVM objective, any labels": c.soft_margin_ratio,
-        "margin² / radius², any labels": None if c.margin_floor is None else c.margin_floor / growth,
-        "of the data explained": None if c.sketch is not None else c.explained,
-    }
-    shares = {name: share for name, share in named.items() if share is not None}
-    for least, word in THRESHOLDS:
-        ax.axvline(least, color="0.75", linewidth=0.8, zorder=0)
-        ax.text(least, 1.02, word, transform=ax.get_xaxis_transform(), ha="center", fontsize=8, color="0.4")
-    ax.barh(list(shares), list(shares.values()), color="#2a7f9e")
-    ax.invert_yaxis()
-    ax.set(xlim=(0.0, 1.0), xlabel=f"certified share, {len(c.indices)} of {c.n_features} columns")
-    if not shares:
-        ax.text(0.5, 0.5, "nothing is certified", transform=ax.transAxes, ha="center")
-        ax.set_yticks([])
-    return ax

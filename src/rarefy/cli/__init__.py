@@ -7,6 +7,10 @@ def main() -> None:
     """Run the command line, or exit with the command that installs what it needs."""
     try:
         from rarefy.cli._app import app
+
+        app()
     except ModuleNotFoundError as error:
         sys.exit(f'The rarefy command needs {error.name}. Install it with: pip install "rarefy[cli]"')
-    app()
+    except KeyboardInterrupt:  # while modules are imported
+        print("Stopped. Nothing was written that is not complete.", file=sys.stderr)
+        sys.exit(130)

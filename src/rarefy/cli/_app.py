@@ -1,20 +1,28 @@
 """All commands in one group."""
 
+from importlib import import_module
+
 import click
 
 import rarefy
-from rarefy.cli.certify import certify
-from rarefy.cli.classify import classify
-from rarefy.cli.demo import demo
-from rarefy.cli.rank import rank
-from rarefy.cli.report import report
-from rarefy.cli.reproduce import reproduce
-from rarefy.cli.score import score
-from rarefy.cli.select import select
-from rarefy.cli.verify import verify
+
+COMMANDS = ("select", "certify", "verify", "rank", "classify", "score", "report", "demo", "reproduce")
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class _Commands(click.Group):
+    """Commands that are imported when they are called: others need pictures or the papers' tables, which take time."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(f"rarefy.cli.{cmd_name}"), cmd_name)
+        return command
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(rarefy.__version__, prog_name="rarefy")
 def app() -> None:
     r"""Keep few features, lose provably little, and get a certificate that anyone can check.
@@ -27,7 +35,3 @@ def app() -> None:
       rarefy rank payments.csv --target is_fraud --save fraud.skops
       rarefy score fraud.skops new.csv --out scores.csv
     """
-
-
-for command in (select, certify, verify, rank, classify, score, report, demo, reproduce):
-    app.add_command(command)

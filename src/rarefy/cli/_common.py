@@ -14,8 +14,10 @@ from rich.console import Console
 from rich.markup import escape
 
 from rarefy._files import check_writable
-from rarefy.exceptions import RarefyError
-from rarefy.tables import Table, read_table
+from rarefy.exceptions import ParameterError, RarefyError
+from rarefy.tables import Table
+from rarefy.tables._messages import one_line
+from rarefy.workflows.reading import Reading
 
 OUTPUT = click.Path(dir_okay=False, path_type=Path)
 
@@ -25,7 +27,7 @@ def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(
         (
             click.option("--impute", type=click.Choice(["median"]), help="Fill missing values, by column."),
-            click.option("--drop", metavar="COLS", help="Columns to leave out, separated by commas."),
+            click.option("--drop", metavar="COLS", help="Columns to leave out, with commas."),
             click.option("--sample", type=click.IntRange(2), help="Only so many rows, drawn at random: a first look."),
             click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True),
             click.option("--json", "as_json", is_flag=True, help="Print the result as JSON and nothing else."),
@@ -43,17 +45,22 @@ def bad_input_exits_2(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("default")
-                warnings.showwarning = _note
+                warnings.showwarning = _Notes()
                 return function(*args, **kwargs)
         except (RarefyError, ValueError) as error:
             first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
             click.echo(f"Error: {first}", err=True)
             sys.exit(2)
+        except BrokenPipeError:  # whoever reads the output has seen enough
+            raise
         except OSError as error:
             click.echo(f"Error: {error.filename or 'a file'}: {error.strerror or error}.", err=True)
             sys.exit(2)
         except MemoryError:
             click.echo("Error: the table does not fit into memory; look at a part of it with --sample.", err=True)
+            sys.exit(2)
+        except ImportError as error:
+            click.echo(f'Error: {error.name} is needed. Install it with: pip install "rarefy[cli]"', err=True)
             sys.exit(2)
         except KeyboardInterrupt:
             click.echo("Stopped. Nothing was written that is not complete.", err=True)
@@ -62,37 +69,55 @@ def bad_input_exits_2(function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def _note(message: Warning | str, *more: Any, **others: Any) -> None:
-    """Warnings are one line, and say nothing about our source."""
-    text = " ".join(str(message).split())
-    click.echo(f"Note: {text}", err=True)
+class _Notes:
+    """Warnings are one line, say nothing about our source, and are not repeated."""
+
+    def __init__(self) -> None:
+        self.seen: set[str] = set()
+
+    def __call__(self, message: Warning | str, *more: Any, **others: Any) -> None:
+        text = one_line(" ".join(str(message).split()), 1000)
+        if text not in self.seen:
+            self.seen.add(text)
+            click.echo(f"Note: {text}", err=True)
 
 
-def read(file: str, drop: str | None, sample: int | None, seed: int) -> Table:
-    """The table, without the columns to drop."""
-    table = read_table(file, sample=sample, random_state=seed)
-    names = [name.strip() for name in (drop or "").split(",") if name.strip()]
-    return table.drop(names) if names else table
+def read(reading: Reading, remarks: Console) -> Table:
+    """The table, with what there is to say about it."""
+    with working(remarks, f"Reading {one_line(reading.file)}"):
+        table = reading.table()
+    for note in table.notes:
+        remarks.print(escape(note), highlight=False)
+    return table
 
 
-def check_outputs(*paths: Path | None) -> None:
-    """Before the work, not after it."""
+def check_outputs(file: str, *paths: Path | None) -> None:
+    """Before the work, not after it: folders that can be written to, and no file in the place of another."""
+    taken = {Path(file).resolve(): "the table itself"}
     for path in paths:
         if path is None:
             continue
         if not path.parent.is_dir():
-            raise click.BadParameter(f"{path.parent} is not a folder; {path} cannot be written.")
-        check_writable(path.parent)
+            raise ParameterError(f"{path.parent} is not a folder; {path} cannot be written.")
+        if path.exists() and not path.is_file():
+            raise ParameterError(f"{path} is not a regular file; nothing is written in its place.")
+        if path.resolve() in taken:
+            raise ParameterError(f"{path} is {taken[path.resolve()]}; choose another name.")
+        taken[path.resolve()] = "written by another option already"
+        try:
+            check_writable(path.parent)
+        except OSError as error:
+            raise ParameterError(f"{path.parent} cannot be written to: {error.strerror or error}.") from error
 
 
 @contextmanager
 def working(console: Console, label: str) -> Iterator[None]:
     """A spinner on a terminal; off it one line."""
     if console.is_terminal:
-        with console.status(label):
+        with console.status(escape(label)):
             yield
     else:
-        console.print(f"{label} …", highlight=False)
+        console.print(f"{escape(label)} …", highlight=False)
         yield
 
 

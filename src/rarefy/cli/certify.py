@@ -9,8 +9,11 @@ from rich.markup import escape
 import rarefy
 from rarefy.cli import _common as common
 from rarefy.exceptions import ParameterError
+from rarefy.tables import TableEncoder
+from rarefy.tables._messages import one_line
 from rarefy.workflows.certificate_files import CertificateFile, write_certificate
-from rarefy.workflows.selection import fit_preprocessing, usual_penalty
+from rarefy.workflows.reading import Reading
+from rarefy.workflows.selection import fit_preprocessing, holds_classes, usual_penalty
 
 
 @click.command()
@@ -44,20 +47,19 @@ def certify(
 
     Exit codes: 0 done, 2 bad input.
     """
-    common.check_outputs(certificate)
+    common.check_outputs(file, certificate)
     console, remarks = common.consoles(as_json)
-    with common.working(remarks, f"Reading {file}"):
-        table = common.read(file, drop, sample, seed)
+    reading = Reading.of_options(file, drop, sample, seed)
+    table = common.read(reading, remarks)
     features, y = table.split(target) if target is not None else (table, None)
     preprocessing, X = fit_preprocessing(features, impute=impute, standardized=True)
-    support = _positions(columns, preprocessing.names, file)
+    support = _positions(columns, preprocessing.encoder, file)
     penalty = usual_penalty(X) if penalty is None else penalty
-    numbers = y is not None and y.dtype.kind == "f"
-    settings: dict[str, Any] = {} if y is None else {"alpha": 0.5 / penalty} if numbers else {"C": penalty}
+    settings: dict[str, Any] = {} if y is None else {"C": penalty} if holds_classes(y) else {"alpha": 0.5 / penalty}
     with common.working(remarks, "Certifying"):
         made = rarefy.certify(X, support, y=y, feature_names=preprocessing.names, **settings)
     if certificate is not None:
-        write_certificate(CertificateFile(made, preprocessing, target), certificate, rarefy.__version__)
+        write_certificate(CertificateFile(made, preprocessing, target, sample, seed), certificate, rarefy.__version__)
     if as_json:
         common.print_json({"verdict": made.verdict, "sentence": made.sentence, "certificate": made.to_dict()})
         return
@@ -66,14 +68,17 @@ def certify(
     common.written(remarks, certificate)
 
 
-def _positions(columns: str, names: list[str], file: str) -> list[int]:
-    """Numbers of the named columns."""
+def _positions(columns: str, encoder: TableEncoder, file: str) -> list[int]:
+    """Numbers of the named columns; a category stands for all of its indicators."""
     path = Path(columns)
-    wanted = path.read_text(encoding="utf-8").splitlines() if path.is_file() else columns.split(",")
+    wanted = path.read_text(encoding="utf-8-sig").splitlines() if path.is_file() else columns.split(",")
     wanted = [name.strip() for name in wanted if name.strip()]
-    place = {name: j for j, name in enumerate(names)}
+    place: dict[str, list[int]] = {column["name"]: [] for column in encoder.columns_}
+    for j, (group, name) in enumerate(zip(encoder.groups_, encoder.feature_names_out_, strict=True)):
+        place[encoder.columns_[group]["name"]].append(j)
+        place.setdefault(name, [j])
     unknown = [name for name in wanted if name not in place]
     if not wanted or unknown:
-        what = f"{', '.join(unknown[:5])} is not a column of {file}" if unknown else "no column is named"
+        what = f"{one_line(', '.join(unknown[:5]))} is not a column of {file}" if unknown else "no column is named"
         raise ParameterError(f"--columns: {what}; give a file with one name a line, or names with commas.")
-    return [place[name] for name in dict.fromkeys(wanted)]
+    return list(dict.fromkeys(j for name in wanted for j in place[name]))

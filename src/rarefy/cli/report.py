@@ -10,6 +10,7 @@ from rarefy.cli import _common as common
 from rarefy.exceptions import ParameterError
 from rarefy.selection import BestSubsetSelector
 from rarefy.workflows.models import load_model
+from rarefy.workflows.reading import Reading
 
 
 @click.command()
@@ -26,15 +27,14 @@ def report(model: Path, file: str, out: Path) -> None:
 
     Exit codes: 0 done, 2 bad input.
     """
-    common.check_outputs(out)
+    common.check_outputs(file, out)
     console, remarks = common.consoles(False)
     saved = load_model(model)
     if saved.kind not in ("select", "rank"):
         raise ParameterError(f"{model} is a model of rarefy {saved.kind}; there are pages about select and rank.")
     if saved.kind == "select" and not isinstance(saved.pipeline[-1], BestSubsetSelector):
         raise ParameterError(f"{model} selected from standardised columns: write its page with rarefy select --report.")
-    with common.working(remarks, f"Reading {file}"):
-        table = common.read(file, None, None, 0)
+    table = common.read(Reading(file), remarks)
     features, y = (table, None) if saved.target is None else table.split(saved.target)
     *steps, (_, last) = saved.pipeline.steps
     X: Any = features

@@ -9,6 +9,7 @@ from rich.markup import escape
 
 from rarefy.cli import _common as common
 from rarefy.workflows.models import SavedModel, load_model
+from rarefy.workflows.reading import Reading
 from rarefy.workflows.tables_out import check_ending, write_columns
 
 
@@ -29,14 +30,14 @@ def score(model: Path, file: str, out: Path, as_json: bool) -> None:
 
     Exit codes: 0 done, 2 bad input.
     """
-    common.check_outputs(out)
+    common.check_outputs(file, out)
     check_ending(out)
     console, remarks = common.consoles(as_json)
     saved = load_model(model)
-    with common.working(remarks, f"Reading {file}"):
-        table = common.read(file, None, None, 0)
-    if saved.target is not None and saved.target in table.names:
-        table = table.drop([saved.target])
+    table = common.read(Reading(file), remarks)
+    known = {column["name"] for column in saved.pipeline[0].columns_}
+    if saved.target in table.names and saved.target not in known:
+        table = table.drop([str(saved.target)])
     columns = _columns(saved, table)
     write_columns(columns, out)
     n = len(next(iter(columns.values())))

@@ -4,9 +4,11 @@ import sys
 from pathlib import Path
 
 import click
+from rich.markup import escape
 
 from rarefy.cli import _common as common
 from rarefy.workflows.certificate_files import read_certificate, verify_table
+from rarefy.workflows.reading import Reading
 
 
 @click.command()
@@ -29,17 +31,15 @@ def verify(certificate: Path, file: str, target: str | None, as_json: bool) -> N
     """
     console, remarks = common.consoles(as_json)
     made = read_certificate(certificate)
-    with common.working(remarks, f"Reading {file}"):
-        table = common.read(file, None, None, 0)
+    table = common.read(Reading(file, sample=made.sample, seed=made.seed), remarks)
     with common.working(remarks, "Verifying"):
         judged, _ = verify_table(made, table, target)
     verified = bool(judged)
     if as_json:
-        reason = getattr(judged, "reason", "")
-        common.print_json({"verified": verified, "reason": reason, "verdict": made.certificate.verdict})
+        common.print_json({"verified": verified, "reason": judged.reason, "verdict": made.certificate.verdict})
     elif verified:
         console.print("[bold green]Verified.[/bold green] What it says follows from this table:", highlight=False)
         common.print_verdict(console, made.certificate.verdict, made.certificate.sentence)
     else:
-        console.print(f"[bold red]Not verified:[/bold red] {getattr(judged, 'reason', '')}", highlight=False)
+        console.print(f"[bold red]Not verified:[/bold red] {escape(judged.reason)}", highlight=False)
     sys.exit(0 if verified else 1)

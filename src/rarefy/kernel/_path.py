@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rarefy._pictures import data_frame
+
 
 @dataclass(frozen=True)
 class RegularizationPath:
@@ -60,6 +62,27 @@ class RegularizationPath:
             One row for each model.
         """
         return np.stack([np.asarray(getattr(model, name)) for model in self.models])
+
+    def to_frame(self, attributes: Sequence[str] = ("objective_",)) -> Any:
+        """Return the path as a pandas data frame, one row for each value of the parameter.
+
+        Parameters
+        ----------
+        attributes : sequence of str, default=("objective_",)
+            Fitted attributes to show; they must have the same shape in all models.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            With a column named after the parameter and one for each attribute; one for each of its entries, as in
+            ``coef_[0, 2]``, if it is an array.
+        """
+        columns: dict[str, Any] = {self.parameter: self.values}
+        for name in attributes:
+            found = self.attribute(name)
+            for at in np.ndindex(found.shape[1:]):
+                columns[f"{name}[{', '.join(map(str, at))}]" if at else name] = found[(slice(None), *at)]
+        return data_frame(columns)
 
     def scores(self, X: Any) -> NDArray[np.float64]:
         """Compute the scores of every model, before any threshold.

@@ -92,7 +92,7 @@ def certify_threshold(
         raise ParameterError(f"scores of certify_threshold must have one dimension; got shape {scores.shape}.")
     y = column_or_1d(y)
     check_consistent_length(scores, y)
-    is_rare = _is_rare(y, rare_class)
+    is_rare = rare_mask(y, rare_class, "certify_threshold")
     if recall is not None:
         return make_recall_certificate(
             scores[is_rare], scores[~is_rare], "recall", float(recall), float(confidence), cross_fitted=cross_fitted
@@ -108,15 +108,14 @@ def certify_threshold(
     )
 
 
-def _is_rare(y: Any, rare_class: Any) -> Any:
+def rare_mask(y: Any, rare_class: Any, owner: str) -> Any:
+    """Which labels are of the rare class, by default the less frequent one of two."""
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) != 2:
-        raise DegenerateDataError(f"certify_threshold needs labels of two classes; y has {len(classes)}.")
+        raise DegenerateDataError(f"{owner} needs labels of two classes; y has {len(classes)}.")
     if rare_class is None:
         counts = np.bincount(codes)
         return codes == (0 if counts[0] < counts[1] else 1)
     if rare_class not in classes:
-        raise ParameterError(
-            f"rare_class of certify_threshold must be None or one of {classes.tolist()}; got {rare_class!r}."
-        )
+        raise ParameterError(f"rare_class of {owner} must be None or one of {classes.tolist()}; got {rare_class!r}.")
     return classes[codes] == rare_class

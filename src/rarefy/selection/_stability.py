@@ -140,7 +140,8 @@ class StabilityReport:
         ax = new_axes(6.4, 0.25 * len(values) + 1.2) if ax is None else ax
         bars = ax.barh(range(len(values)), values, color="#c8553d")
         ax.set_yticks(range(len(values)), [str(name) for name in names])
-        ax.invert_yaxis()
+        if not ax.yaxis_inverted():  # axes that were drawn on before
+            ax.invert_yaxis()
         ax.set_xlim(0, 1)
         ax.set_xlabel("share of resamples in which the feature was selected")
         ax.set_title(self._headline(), loc="left", fontsize=10)

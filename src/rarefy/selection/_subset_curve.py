@@ -1,7 +1,7 @@
 """What the best columns reach and what nobody can beat, against their number."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_X_y
@@ -19,6 +19,15 @@ from rarefy.exceptions import ParameterError
 from rarefy.selection._subset_problem import SubsetSetup
 
 _POINTS = 10
+
+
+class CurveArtists(NamedTuple):
+    """What was drawn, and where: the two curves and what is between them."""
+
+    ax: Any
+    reached: Any
+    bound: Any
+    band: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,11 +140,14 @@ class BestSubsetCurve:
         ax : matplotlib axes
             What was drawn on.
         """
+        return self._draw(ax).ax
+
+    def _draw(self, ax: Any) -> "CurveArtists":
         ax = new_axes() if ax is None else ax
         n, reached, bound = self.n_features, self.objective, np.maximum(self.lower_bound, 0.0)
-        ax.fill_between(n, bound, reached, color="C0", alpha=0.15, linewidth=0)
-        ax.plot(n, reached, "o-", color="C0", markersize=4, label="reached by the chosen columns")
-        ax.plot(n, bound, "-", color="C1", label="no choice can beat this (proved)")
+        band = ax.fill_between(n, bound, reached, color="C0", alpha=0.15, linewidth=0)
+        (top,) = ax.plot(n, reached, "o-", color="C0", markersize=4, label="reached by the chosen columns")
+        (bottom,) = ax.plot(n, bound, "-", color="C1", label="no choice can beat this (proved)")
         if self.all_columns_bound is not None:
             ax.axhline(self.all_columns_bound, color="0.45", linestyle="--", linewidth=1, label="all columns")
         if self.empty < 2.0 * reached.max():
@@ -144,8 +156,9 @@ class BestSubsetCurve:
         ax.set(xlabel=f"number of {what}", ylabel="objective (lower is better)", ylim=(0.0, None))
         if n.max() >= 20 * n.min():
             ax.set_xscale("log")
-        ax.legend(frameon=False)
-        return ax
+            ax.xaxis.set_major_formatter("{x:.0f}")
+        ax.legend(edgecolor="none", framealpha=1.0)  # over the line of no column
+        return CurveArtists(ax, top, bottom, band)
 
     def __str__(self) -> str:
         lines = [f"{'columns':>8} {'objective':>12} {'bound':>12} {'share':>7}"]

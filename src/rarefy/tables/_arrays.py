@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from rarefy.exceptions import TableError
 from rarefy.tables._limits import check_inflated, check_shape
-from rarefy.tables._messages import listed, one_line
+from rarefy.tables._messages import listed, one_line, quoted
 from rarefy.tables._sample import sample_note, sampled_rows
 from rarefy.tables._source import Source
-from rarefy.tables._table import Table
+from rarefy.tables._table import LABELS, Table
 
 _SPARSE = {"data", "shape", "format"}
 
@@ -52,6 +52,8 @@ def read_npz(source: Source, sample: int | None, rng: np.random.Generator) -> Ta
     if rows is not None:
         X, y = X[rows], y[rows] if y is not None and y.shape == (n_rows,) else y
     table = Table.from_arrays(X, names, labels=y, source=name)
+    if y is not None:
+        notes = [*notes, f"The array y is a target; its name is {quoted(LABELS)}."]
     return replace(table, notes=(*sample_note(n_rows, rows), *notes, *table.notes))
 
 

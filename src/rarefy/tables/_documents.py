@@ -8,9 +8,9 @@ import numpy as np
 
 from rarefy.exceptions import TableError
 from rarefy.tables._limits import LARGEST
-from rarefy.tables._messages import counted, listed, one_line
+from rarefy.tables._messages import counted, listed, one_line, quoted
 from rarefy.tables._sample import sample_note, sampled_rows
-from rarefy.tables._table import Table
+from rarefy.tables._table import LABELS, Table
 
 
 def read_documents(folder: Path, sample: int | None, rng: np.random.Generator) -> Table:
@@ -33,9 +33,10 @@ def read_documents(folder: Path, sample: int | None, rng: np.random.Generator) -
         raise TableError(f"{name} holds no words of two or more letters; documents with words are needed.") from error
     target = None if labels is None else np.array(labels if rows is None else [labels[i] for i in rows])
     table = Table.from_arrays(X, vectorizer.get_feature_names_out(), labels=target, source=name)
+    table = replace(table, idf=np.asarray(vectorizer.idf_, dtype=np.float64))
     notes = [f"Values are tf-idf weights of {counted(X.shape[1], 'word')} in {counted(X.shape[0], 'document')}."]
     if labels is not None:
-        notes.append(f"The sub-folders are the target: {listed(sorted(set(labels)))}.")
+        notes.append(f"The sub-folders are the target: {listed(sorted(set(labels)))}; its name is {quoted(LABELS)}.")
     return replace(table, notes=(*sample_note(len(files), rows), *notes, *table.notes))
 
 

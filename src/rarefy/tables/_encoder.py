@@ -1,5 +1,6 @@
 """Tables as numbers: numbers pass, categories become indicators, and everything else is refused by name."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from rarefy.tables._learn import check_finite, check_missing, learn_columns, lea
 from rarefy.tables._messages import counted, listed
 from rarefy.tables._notes import unique_names
 from rarefy.tables._table import MAX_CATEGORIES, Table
+from rarefy.tables._words import weighted
 
 _FORMAT = "rarefy.TableEncoder/1"
 
@@ -45,6 +47,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Names of the columns of numbers.
     groups_ : list of int
         For each of them the position of its column in the table: the indicators of a category are one group.
+    idf_ : ndarray or None
+        Of a folder of texts: the weight of each word, which other folders are then weighted by, too.
     n_features_in_ : int
         Number of columns of the table.
 
@@ -96,7 +100,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         else:
             columns = learn_fills(table, columns)
         check_finite(table)
-        self._store(columns)
+        self._store(columns, table.idf)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -120,7 +124,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         table = self._as_table(X)
         columns = [EncodedColumn.from_dict(one) for one in self.columns_]
-        table = _aligned(table, [column.name for column in columns])
+        table = self._reweighted(_aligned(table, [column.name for column in columns]))
         if any(column.fill is None for column in columns):
             check_missing(table)
         check_finite(table)
@@ -164,6 +168,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             "impute": self.impute,
             "max_categories": int(self.max_categories),
             "columns": [dict(column) for column in self.columns_],
+            "idf": None if self.idf_ is None else self.idf_.tolist(),
         }
 
     @classmethod
@@ -180,7 +185,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         encoder : TableEncoder
             Encodes as the original one does.
         """
-        keys = {"format", "impute", "max_categories", "columns"}
+        keys = {"format", "impute", "max_categories", "columns", "idf"}
         if not isinstance(values, dict) or set(values) != keys or values["format"] != _FORMAT:
             raise ParameterError(f"TableEncoder.from_dict needs {', '.join(sorted(keys))} with format {_FORMAT!r}.")
         impute, limit, columns = values["impute"], values["max_categories"], values["columns"]
@@ -193,15 +198,34 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise ParameterError("TableEncoder.from_dict: the names of columns must be all different.")
         if any((column.fill is None) != (impute is None) for column in learned):
             raise ParameterError("TableEncoder.from_dict: every column needs a fill if impute is 'median', else none.")
+        idf = values["idf"]
+        if idf is not None and not _are_weights(idf, len(learned)):
+            raise ParameterError("TableEncoder.from_dict: idf must be None or a positive number for every column.")
         encoder = cls(impute=impute, max_categories=limit)
-        encoder._store(learned)
+        encoder._store(learned, None if idf is None else np.array(idf, dtype=np.float64))
         return encoder
 
-    def _store(self, columns: list[EncodedColumn]) -> None:
+    def _reweighted(self, table: Table) -> Table:
+        """A folder of texts with the weights of words that `fit` has seen, instead of its own."""
+        if (self.idf_ is None) != (table.idf is None):
+            now, before = ("a table", "a folder of texts") if table.idf is None else ("texts", "a table")
+            raise TableError(
+                f"{table.source} holds {now}, and the model was made from {before}; give it the same kind of data."
+            )
+        if table.idf is None or self.idf_ is None:
+            return table
+        weight = dict(zip((column["name"] for column in self.columns_), self.idf_.tolist(), strict=True))
+        idf = np.array([weight[name] for name in table.names])
+        if np.array_equal(idf, table.idf):
+            return table
+        return replace(table, matrix=weighted(table.matrix, idf / table.idf), idf=idf)
+
+    def _store(self, columns: list[EncodedColumn], idf: NDArray[np.float64] | None) -> None:
         names, _ = unique_names(name for column in columns for name in column.outputs)
         self.columns_ = [column.to_dict() for column in columns]
         self.feature_names_out_ = list(names)
         self.groups_ = [i for i, column in enumerate(columns) for _ in column.outputs]
+        self.idf_ = idf
         self.n_features_in_ = len(columns)
 
     def _as_table(self, data: Any) -> Table:
@@ -239,7 +263,17 @@ def _with_zeros(table: Table, names: list[str], missing: list[str]) -> Table:
     empty = sp.csr_array((table.n_rows, len(missing)), dtype=table.matrix.dtype)
     matrix = sp.csr_array(sp.hstack([table.matrix[:, [place[name] for name in present]], empty]))
     every = (*present, *missing)
-    return Table(every, dict.fromkeys(every, "number"), None, matrix, table.labels, table.notes, table.source)
+    idf = None
+    if table.idf is not None:  # words that do not occur may have any weight
+        matrix = weighted(matrix, np.ones(len(every)))
+        idf = np.append(table.idf[[place[name] for name in present]], np.ones(len(missing)))
+    kinds = dict.fromkeys(every, "number")
+    return Table(every, kinds, None, matrix, table.labels, table.notes, table.source, idf)
+
+
+def _are_weights(values: Any, n: int) -> bool:
+    right = isinstance(values, list) and len(values) == n
+    return right and all(isinstance(one, float) and 0.0 < one < np.inf for one in values)
 
 
 def _matrix(table: Table, columns: list[EncodedColumn]) -> Any:

@@ -1,5 +1,6 @@
 """Parquet and Arrow files. Damaged ones can end the whole program in polars, so another process reads them first."""
 
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -9,7 +10,7 @@ import numpy as np
 
 from rarefy.exceptions import TableError
 from rarefy.tables._limits import LARGEST, check_shape
-from rarefy.tables._messages import one_line
+from rarefy.tables._messages import columns_are, one_line
 from rarefy.tables._sample import sample_note, sampled_rows
 from rarefy.tables._source import Source, require_polars
 from rarefy.tables._table import Table
@@ -53,10 +54,19 @@ def _read(source: Source, scanner: str, form: str, sample: int | None, rng: np.r
     if not n_rows or not n_columns:
         raise TableError(f"{source.name} has {n_rows} rows and {n_columns} columns; a table needs one of each.")
     check_shape(source.name, n_rows, n_columns, n_rows * n_columns)
-    rows = sampled_rows(n_rows, sample, rng)
+    rows, scan, index = sampled_rows(n_rows, sample, rng), *_without_index(scan)
     frame: Any = (scan if rows is None else scan.select(pl.all().gather(rows.tolist()))).collect()
     table = Table.from_frame(frame, source=source.name)
-    return replace(table, notes=(*sample_note(n_rows, rows), *table.notes))
+    return replace(table, notes=(*sample_note(n_rows, rows), *index, *table.notes))
+
+
+def _without_index(scan: Any) -> tuple[Any, list[str]]:
+    """Leave out what pandas stores its names of rows as, unless there is nothing else."""
+    names = scan.collect_schema().names()
+    index = [name for name in names if re.fullmatch(r"__index_level_[0-9]+__", name)]
+    if not index or len(index) == len(names):
+        return scan, []
+    return scan.drop(index), [columns_are(index, "the index of a pandas frame, and left out")]
 
 
 def _try_in_another_process(source: Source, scanner: str, form: str) -> None:

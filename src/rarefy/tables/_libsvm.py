@@ -8,9 +8,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from rarefy.tables._limits import check_shape
+from rarefy.tables._messages import quoted
 from rarefy.tables._sample import sample_note, sampled_rows
 from rarefy.tables._source import Source
-from rarefy.tables._table import Table
+from rarefy.tables._table import LABELS, Table
 
 _LIBSVM = re.compile(rb"[+-]?[0-9.eE+-]+(?:,[0-9]+)*[ \t]+(?:qid:[0-9]+[ \t]+)?[0-9]+:[+-]?[0-9.]")
 
@@ -35,4 +36,5 @@ def read_libsvm(source: Source, sample: int | None, rng: np.random.Generator) ->
     n_rows, names = X.shape[0], map(str, range(first, X.shape[1]))
     X, y = (X, y) if rows is None else (X[rows], y[rows])
     table = Table.from_arrays(X[:, first:], names, labels=y, source=source.name)
-    return replace(table, notes=(*sample_note(n_rows, rows), *table.notes))
+    beside = f"What stands first in every line is a target; its name is {quoted(LABELS)}."
+    return replace(table, notes=(*sample_note(n_rows, rows), beside, *table.notes))

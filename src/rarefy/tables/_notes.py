@@ -12,6 +12,10 @@ from numpy.typing import NDArray
 from rarefy.tables._messages import SHOWN, columns_are, listed, quoted
 
 
+_FEWEST_NUMBERED = 20
+"""Rows from which on consecutive numbers are hardly measurements."""
+
+
 def unnamed(n_columns: int) -> list[str]:
     """Names of columns that have none."""
     return [f"column {i}" for i in range(1, n_columns + 1)]
@@ -46,7 +50,7 @@ def unique_names(names: Iterable[object]) -> tuple[tuple[str, ...], list[str]]:
 
 
 def content_notes(names: Sequence[str], columns: Mapping[str, NDArray[Any]] | None, matrix: Any) -> list[str]:
-    """Sentences about constant columns, and about columns that are equal to an earlier one."""
+    """Sentences about constant columns, those that number the rows, and those that are equal to an earlier one."""
     if columns is not None:
         constant = [name for name in names if _is_constant(columns[name])]
         pairs = _twins((name, columns[name]) for name in names)
@@ -56,6 +60,11 @@ def content_notes(names: Sequence[str], columns: Mapping[str, NDArray[Any]] | No
         constant = [name for name, flat in zip(names, _flat_columns(matrix), strict=True) if flat]
         pairs = _twins((name, matrix[:, j]) for j, name in enumerate(names))
     notes = [columns_are(constant, "constant")] if constant else []
+    numbering = [name for name in names if _numbers_the_rows(columns[name])] if columns is not None else []
+    if numbering:
+        they = "it" if len(numbering) == 1 else "them"
+        what = f"whole numbers without a gap, one a row: if they only number the rows, leave {they} out (--drop)"
+        notes.append(columns_are(numbering, what))
     skipped = set(constant)
     pairs = [(old, new) for old, new in pairs if new not in skipped]
     if pairs:
@@ -82,6 +91,18 @@ def _is_constant(column: NDArray[Any]) -> bool:
     if column.dtype != object:
         return bool(np.isnan(first) and np.isnan(column).all()) or bool((column == first).all())
     return all(value == first for value in column)
+
+
+def _numbers_the_rows(column: NDArray[Any]) -> bool:
+    """Whether a column holds consecutive whole numbers in any order, each once."""
+    n = len(column)
+    if column.dtype == object or n < _FEWEST_NUMBERED:
+        return False
+    low = column.min()
+    # The first rows tell for almost all columns; NaN compares as false.
+    if not np.all(column[:100] == np.round(column[:100])) or not column.max() - low == n - 1:
+        return False
+    return bool(np.all(column == np.round(column))) and bool(np.bincount((column - low).astype(np.int64)).max() == 1)
 
 
 def _digest(column: NDArray[Any]) -> Hashable:

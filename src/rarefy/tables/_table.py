@@ -14,9 +14,12 @@ from rarefy.exceptions import ParameterError, TableError
 from rarefy.tables._frames import Columns, frame_columns
 from rarefy.tables._messages import counted, listed, one_line, quoted
 from rarefy.tables._notes import content_notes, unique_names, unnamed
+from rarefy.tables._words import weighted
 
 MAX_CATEGORIES = 50
 KINDS = ("number", "boolean", "category", "text", "date")
+LABELS = "labels"
+"""What the target is called that a file states beside its columns."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,6 +46,8 @@ class Table:
         Sentences about what was found and decided while reading.
     source : str
         Name of the file, for messages.
+    idf : ndarray or None
+        Of a folder of texts: by what the counts of each word were multiplied. None for other tables.
 
     See Also
     --------
@@ -69,6 +74,7 @@ class Table:
     labels: NDArray[Any] | None = None
     notes: tuple[str, ...] = ()
     source: str = field(default="The table")
+    idf: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         if (self.columns is None) == (self.matrix is None):
@@ -232,7 +238,11 @@ class Table:
             raise TableError(f"{self.source} has no column left without {listed(sorted(dropped))}; keep at least one.")
         columns = None if self.columns is None else {name: self.columns[name] for name in left}
         matrix = None if self.matrix is None else self.matrix[:, kept]
-        return replace(self, names=left, kinds={n: self.kinds[n] for n in left}, columns=columns, matrix=matrix)
+        idf = None if self.idf is None else self.idf[kept]
+        if idf is not None:
+            matrix = weighted(matrix, np.ones(len(kept)))  # as if the texts did not have the other words
+        kinds = {name: self.kinds[name] for name in left}
+        return replace(self, names=left, kinds=kinds, columns=columns, matrix=matrix, idf=idf)
 
     def split(self, target: str | None = None) -> tuple["Table", NDArray[Any]]:
         """Separate the target from the other columns.
@@ -240,7 +250,7 @@ class Table:
         Parameters
         ----------
         target : str, default=None
-            Name of a column; None takes the target that the file states beside its columns.
+            Name of a column; None, or "labels", takes the target that the file states beside its columns, if it does.
 
         Returns
         -------
@@ -254,11 +264,11 @@ class Table:
         TableError
             If there is no such column, or if the target is constant or has missing values.
         """
-        if target is not None:
+        if self.labels is not None and target in (None, LABELS):
+            y, rest, shown = self.labels, replace(self, labels=None), "target"
+        elif target is not None:
             y = self.column(target)
             rest, shown = self.drop([target]), f"target {quoted(target)}"
-        elif self.labels is not None:
-            y, rest, shown = self.labels, replace(self, labels=None), "target"
         else:
             raise TableError(f"{self.source} states no target: name one of its columns, {listed(self.names)}.")
         missing = np.array([value is None for value in y]) if y.dtype == object else y != y
@@ -279,7 +289,8 @@ class Table:
         if unknown:
             close = get_close_matches(str(unknown[0]), self.names[:100_000], n=3, cutoff=0.5)
             hint = f"did you mean {' or '.join(map(quoted, close))}?" if close else f"it has {listed(self.names)}."
-            raise TableError(f"{one_line(self.source)} has no column {listed(unknown)}; {hint}")
+            beside = "" if self.labels is None else f" The target that it states is called {quoted(LABELS)}."
+            raise TableError(f"{one_line(self.source)} has no column {listed(unknown)}; {hint}{beside}")
         return names
 
 

@@ -246,7 +246,7 @@ class SparseRows:
     def squares_around(self, mean: Array, weight: Array) -> tuple[Array, Array]:
         """Weighted sums of squares of each column's distances from a number, and its largest absolute entry."""
         A = sp.coo_array(self._canonical())
-        row, column = A.coords
+        row, column = A.row, A.col
         stored = np.bincount(column, weights=weight[row], minlength=self.shape[1])
         distance = np.bincount(column, weights=weight[row] * (A.data - mean[column]) ** 2, minlength=self.shape[1])
         largest = np.zeros(self.shape[1])

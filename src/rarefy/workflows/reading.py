@@ -1,0 +1,34 @@
+"""Which table is read, and which part of it; also as Python."""
+
+import csv
+from dataclasses import dataclass
+
+from rarefy.tables import Table, read_table
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A file, the columns to leave out, and how many rows are drawn from it."""
+
+    file: str
+    drop: tuple[str, ...] = ()
+    sample: int | None = None
+    seed: int = 0
+
+    @classmethod
+    def of_options(cls, file: str, drop: str | None, sample: int | None, seed: int) -> "Reading":
+        """From what is written on a command line: names are separated by commas, and quotes protect a comma in one."""
+        names = next(csv.reader([drop or ""], skipinitialspace=True), [])
+        return cls(file, tuple(name.strip() for name in names if name.strip()), sample, seed)
+
+    def table(self) -> Table:
+        """Read it."""
+        table = read_table(self.file, sample=self.sample, random_state=self.seed)
+        return table.drop(self.drop) if self.drop else table
+
+    @property
+    def code(self) -> str:
+        """The same in Python."""
+        sample = "" if self.sample is None else f", sample={self.sample}, random_state={self.seed}"
+        drop = f".drop({list(self.drop)!r})" if self.drop else ""
+        return f"read_table({self.file!r}{sample}){drop}"
