@@ -41,7 +41,7 @@ def wide():
 
 @pytest.fixture(scope="module")
 def selector(wide):
-    return BestSubsetSelector(6, C=0.05, max_nodes=0).fit(*wide)
+    return BestSubsetSelector(6, C=0.01, max_nodes=0).fit(*wide)
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,8 @@ def rows(display):
 
 def test_bars_are_the_shares_of_a_certificate(wide):
     X, y = wide
-    certificate = rarefy.certify(X[:12], np.arange(25), y=y[:12], C=1.0)
+    certificate = rarefy.certify(X[:12], np.arange(25), np.full(25, 1.3), y=y[:12], C=1.0)
+    assert certificate.eigenvalues[1] > 1.0  # the radius grows as well
     display = CertificateDisplay.from_certificate(certificate)
     drawn = dict(zip(rows(display), widths(display.bars_), strict=True))
     assert drawn["objective, these labels"] == certificate.objective_ratio
@@ -132,11 +133,11 @@ def test_certificates_of_selectors_and_what_has_none(wide):
     display = CertificateDisplay.from_estimator(selector)
     assert selector.certificate_.soft_margin_ratio in widths(display.bars_)
     with pytest.raises(ParameterError, match="needs an estimator with a certificate_; RandomSelector has none"):
-        CertificateDisplay.from_estimator(RandomSelector(3).fit(X))
+        CertificateDisplay.from_estimator(RandomSelector(3, random_state=0).fit(X))
     with pytest.raises(NotFittedError):
         CertificateDisplay.from_estimator(BSSSelector(5))
     promise = certify_threshold(np.arange(10.0), np.arange(10) > 5, recall=0.5)
-    with pytest.raises(ParameterError, match="one of Certificate, .*; got RecallCertificate"):
+    with pytest.raises(ParameterError, match=r"one of Certificate, .*; got RecallCertificate"):
         CertificateDisplay.from_certificate(promise)
 
 
@@ -145,7 +146,7 @@ def test_certificates_of_selectors_and_what_has_none(wide):
 
 def test_the_curve_has_the_selectors_parameters_and_its_choice_marked(wide, selector):
     display = SelectionCurveDisplay.from_estimator(selector, *wide, n_features=[2, 6, 12])
-    curve = rarefy.best_subset_curve(*wide, n_features=[2, 6, 12], C=0.05, gap_tol=1e-4)
+    curve = rarefy.best_subset_curve(*wide, n_features=[2, 6, 12], C=0.01, gap_tol=1e-4)
     np.testing.assert_array_equal(display.reached_.get_xdata(), [2, 6, 12])
     np.testing.assert_array_equal(display.reached_.get_ydata(), curve.objective)
     np.testing.assert_array_equal(display.bound_.get_ydata(), curve.lower_bound)
@@ -158,7 +159,7 @@ def test_the_curve_has_the_selectors_parameters_and_its_choice_marked(wide, sele
 
 
 def test_a_curve_alone_has_no_mark(wide):
-    curve = rarefy.best_subset_curve(*wide, n_features=[1, 30], C=0.05)
+    curve = rarefy.best_subset_curve(*wide, n_features=[1, 30], C=0.01)
     display = SelectionCurveDisplay.from_curve(curve)
     assert display.curve is curve
     assert display.chosen_ is None
@@ -172,13 +173,13 @@ def test_curves_need_the_data_of_the_fit(wide, selector):
         with pytest.raises(ParameterError, match="must be those that the selector was fitted on"):
             SelectionCurveDisplay.from_estimator(selector, *other, n_features=[6])
     weight = np.where(np.arange(40) < 20, 2.0, 1.0)
-    weighted = BestSubsetSelector(6, C=0.05, max_nodes=0).fit(X, y, sample_weight=weight)
+    weighted = BestSubsetSelector(6, C=0.01, max_nodes=0).fit(X, y, sample_weight=weight)
     with pytest.raises(ParameterError, match="sample_weight"):
         SelectionCurveDisplay.from_estimator(weighted, X, y, n_features=[6])
     display = SelectionCurveDisplay.from_estimator(weighted, X, y, n_features=[6], sample_weight=weight)
     assert display.curve.certificates[0].weighted
-    with pytest.raises(ParameterError, match="needs a BestSubsetSelector; got BSSSelector"):
-        SelectionCurveDisplay.from_estimator(BSSSelector(5).fit(X), X, y)
+    with pytest.raises(ParameterError, match="needs a BestSubsetSelector; got RandomSelector"):
+        SelectionCurveDisplay.from_estimator(RandomSelector(5, random_state=0).fit(X), X, y)
     with pytest.raises(NotFittedError):
         SelectionCurveDisplay.from_estimator(BestSubsetSelector(5), X, y)
 
@@ -213,7 +214,7 @@ def test_scores_of_a_kernel_selector_and_of_a_search(wide):
     display = PathDisplay.from_estimator(model, parameter="C")
     np.testing.assert_allclose(display.lines_[0].get_ydata(), means[:, list(model.mus_).index(model.mu_)])
     assert display.chosen == model.C_
-    with pytest.raises(ParameterError, match="must be 'mu' or 'C' .* got 'gamma'"):
+    with pytest.raises(ParameterError, match=r"must be 'mu' or 'C' .* got 'gamma'"):
         PathDisplay.from_estimator(model, parameter="gamma")
     grid = {"ridge__alpha": [1.0, 100.0], "ridge__solver": ["svd", "cholesky"]}
     search = GridSearchCV(make_pipeline(StandardScaler(), Ridge()), grid).fit(*wide)
@@ -268,7 +269,7 @@ def test_a_penalty_of_zero_is_on_the_axis():
     assert display.ax_.get_xlim()[0] < 0.0 < display.ax_.get_xlim()[1]
     with pytest.raises(ParameterError, match="KernelFeatureSelector has no 'poems_'"):
         PathDisplay.from_path(path, "poems_")
-    with pytest.raises(ParameterError, match="must hold numbers; 'classes_' holds|must hold numbers; 'kernel' holds"):
+    with pytest.raises(ParameterError, match="must hold numbers; 'kernel' holds"):
         PathDisplay.from_path(path, "kernel")
 
 
@@ -370,7 +371,7 @@ def test_samples_in_no_fold_are_left_out(rare):
 def test_what_thresholds_refuse(rare, ranker):
     X, y = rare
     scores = X[:, 0]
-    with pytest.raises(ParameterError, match="may be None for a RankRCCV.*RankRC has none"):
+    with pytest.raises(ParameterError, match=r"may be None for a RankRCCV.*RankRC has none"):
         ThresholdDisplay.from_estimator(RankRC(random_state=0).fit(X, y), None, y)
     with pytest.raises(ParameterError, match="needs a RankRC or RankRCCV; got OrdinalRankRC"):
         ThresholdDisplay.from_estimator(OrdinalRankRC(random_state=0).fit(X, y == "yes"), X, y)
@@ -399,7 +400,7 @@ def test_what_thresholds_refuse(rare, ranker):
 def test_the_table_of_a_choice_has_a_row_a_column(wide):
     X, y = wide
     frame = pd.DataFrame(X, columns=[f"gene {j}" for j in range(30)])
-    selector = BestSubsetSelector(6, C=0.05, max_nodes=0).fit(frame, y)
+    selector = BestSubsetSelector(6, C=0.01, max_nodes=0).fit(frame, y)
     certificate = selector.certificate_
     table = certificate.to_frame()
     assert list(table.columns) == ["name", "status", "chosen", "coefficient"]
@@ -408,8 +409,8 @@ def test_the_table_of_a_choice_has_a_row_a_column(wide):
     np.testing.assert_array_equal(table.chosen, selector.get_support())
     np.testing.assert_allclose(table.coefficient[table.chosen], selector.coef_[0] * X.std(axis=0)[selector.support_])
     assert not table.coefficient[~table.chosen].any()
-    assert list(BestSubsetSelector(2, C=0.05).fit(X, y).certificate_.to_frame().name) == list(range(30))
-    several = BestSubsetSelector(2, C=0.05).fit(X, np.arange(40) % 3).certificate_.to_frame()
+    assert list(BestSubsetSelector(2, C=0.01).fit(X, y).certificate_.to_frame().name) == list(range(30))
+    several = BestSubsetSelector(2, C=0.01).fit(X, np.arange(40) % 3).certificate_.to_frame()
     assert list(several.columns)[3:] == ["coefficient_0", "coefficient_1", "coefficient_2"]
 
 
@@ -419,7 +420,7 @@ def test_the_table_of_a_choice_has_a_row_a_column(wide):
 def displays(selector, ranker, stability, rare, wide):
     return {
         "certificate": CertificateDisplay(selector.certificate_),
-        "curve": SelectionCurveDisplay(rarefy.best_subset_curve(*wide, n_features=[2, 4], C=0.05)),
+        "curve": SelectionCurveDisplay(rarefy.best_subset_curve(*wide, n_features=[2, 4], C=0.01)),
         "path": PathDisplay([1.0, 0.1], [3.0, 2.0]),
         "stability": StabilityDisplay(stability),
         "threshold": ThresholdDisplay.from_estimator(ranker, None, rare[1]),
