@@ -55,11 +55,15 @@ def test_the_certificate_of_bss_is_true_and_can_be_verified(problem):
     V, _ = textbook.right_vectors(X)
     eigenvalues = textbook.sandwich(V, np.flatnonzero(selector.support_), selector.weights_)
     assert inside(eigenvalues, V.shape[1], r)
-    np.testing.assert_allclose(certificate.eigenvalues, eigenvalues[[0, -1]], atol=1e-8)
-    assert certificate.distortion <= certificate.distortion_bound + 1e-9
+    # A proof that includes rounding widens the interval, outward only, by up to so much on badly scaled columns.
+    room = 1.1e-4 * eigenvalues[-1] if certificate.proved else 0.0
+    low, high = certificate.eigenvalues
+    assert -1e-8 <= eigenvalues[0] - low <= room + 1e-8
+    assert -1e-8 <= high - eigenvalues[-1] <= room + 1e-8
+    assert certificate.distortion <= certificate.distortion_bound + room + 1e-9
     again = certificate.verify(X)
     assert again
-    assert abs(again.distortion - certificate.distortion) <= 1e-8
+    assert abs(again.distortion - certificate.distortion) <= room + 1e-8
     assert len(selector.selection_order_) <= r
     assert len(set(selector.selection_order_)) == len(selector.selection_order_)
 

@@ -227,7 +227,8 @@ def test_entries_that_are_stored_in_parts_are_added_first():
 
 
 def test_sparse_norms_and_products_make_nothing_dense_and_a_transpose_copies_nothing(monkeypatch):
-    X = sp.random_array((30, 40), density=0.1, rng=np.random.default_rng(0), format="csr")
+    rng = np.random.default_rng(0)
+    X = sp.csr_array(rng.standard_normal((30, 40)) * (rng.random((30, 40)) < 0.1))
     form, dense = SparseRows(X), X.toarray()
     monkeypatch.setattr(SparseRows, "_dense", None)
     monkeypatch.setattr(sp.csc_array, "tocsr", None)

@@ -89,7 +89,8 @@ class KernelRanker(KernelEstimator):
         data = self._training_data(X, y, sample_weight)
         self._warn_of_data(data)
         ranking = self._rank(data)
-        if np.ptp(ranking.scores[data.weights > 0.0]) == 0.0:
+        scores = ranking.scores[data.weights > 0.0]
+        if np.ptp(scores) <= 1e-12 * np.abs(scores).max():  # equal, but for rounding
             warn_user(
                 f"{type(self).__name__} gives all samples the same score: the kernel does not separate them, or alpha "
                 "is so large that nothing is left to rank with.",

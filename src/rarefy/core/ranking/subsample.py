@@ -81,7 +81,7 @@ def _chances(c: Array, n: int) -> Array:
 def is_worth_factoring(m: int, k: int) -> bool:
     """Whether a Hessian of k coefficients from enough of m samples costs less than the passes that it saves."""
     n = min(m, _enough(k))
-    return n * k <= min(_WORK * m, _ENTRIES)
+    return 0 < n * k <= min(_WORK * m, _ENTRIES)
 
 
 def inverse_hessian(V: Array, state: State, alpha: float) -> Callable[[Array], Array] | None:

@@ -14,6 +14,10 @@ from numpy.typing import NDArray
 from rarefy.core.linalg.rows import Array, Index
 
 
+_ROUNDING = 1e-12
+"""Beside the largest score: scores of equal samples can differ by so much."""
+
+
 @dataclass(frozen=True)
 class Counts:
     """Weights above each of the possible cuts: of rare samples and of others; and of all."""
@@ -74,9 +78,10 @@ def threshold(scores: Array, rare: NDArray[np.bool_], weights: Array, rule: str,
     ordered, hit = scores[order], (weights * rare)[order]
     true, false = (np.append(0.0, np.cumsum(part)) for part in (hit, weights[order] - hit))
     counts = Counts(true, false, float(hit.sum()), float(weights.sum()))
+    apart = _ROUNDING * float(np.abs(ordered).max())
     # Where nothing was ranked, calling no sample rare is an answer to every rule.
-    nobody = RULES[rule].nobody or ordered[0] == ordered[-1]
-    allowed = np.concatenate([[nobody], ordered[:-1] > ordered[1:], [True]])
+    nobody = RULES[rule].nobody or ordered[0] - ordered[-1] <= apart
+    allowed = np.concatenate([[nobody], ordered[:-1] - ordered[1:] > apart, [True]])
     best = int(np.argmax(np.where(allowed, RULES[rule].worth(counts, value), -np.inf)))
     if best == 0:
         return float(ordered[0] + 1e-9 * (1.0 + abs(ordered[0])))
