@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from rarefy.core.linalg.rows import Array, Index
 
-
 _ROUNDING = 1e-12
 """Beside the largest score: scores of equal samples can differ by so much."""
 
