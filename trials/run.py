@@ -1,8 +1,9 @@
-"""Run trials: python trials/run.py [--problems N] [--seed S] [--forgeries | --subsets | --ranking] [--output FILE].
+"""Run trials: python trials/run.py [--problems N] [--seed S] [--forgeries | --subsets | --ranking | --kills].
 
 Of N problems two thirds are about kernel matrices, spread over the decades of the condition number, and one third is
 about objectives. With --ranking, N problems are about bounds on scores, a fifth as many are about solvers, and every
-promise is made N times. What is wrong is printed as it is found; the exit code is 1 if anything is.
+promise is made N times. With --kills, N commands are ended at random moments. What is wrong is printed as it is found,
+--output FILE writes all counts, and the exit code is 1 if anything is wrong.
 """
 
 import argparse
@@ -17,6 +18,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from trials.exact import DECADES, objective_trial, trial  # noqa: E402
 from trials.forgeries import forgery_matrix  # noqa: E402
+from trials.kills import kill_trials  # noqa: E402
 from trials.ranking import promise_trial, score_trial, solver_trial  # noqa: E402
 from trials.subsets import subset_trial  # noqa: E402
 
@@ -68,6 +70,7 @@ def main():
     parser.add_argument("--forgeries", action="store_true", help="the whole forgery matrix instead")
     parser.add_argument("--subsets", action="store_true", help="bounds on choices against all choices instead")
     parser.add_argument("--ranking", action="store_true", help="bounds, promises and solvers of rankers instead")
+    parser.add_argument("--kills", action="store_true", help="commands that are ended at random moments instead")
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     start = time.perf_counter()
@@ -80,6 +83,9 @@ def main():
         tables = {"subsets": _sum((subset_trial(options.seed + i) for i in range(options.problems)), wrong)}
     elif options.ranking:
         tables, wrong = ranking_trials(options.problems, options.seed)
+    elif options.kills:
+        wrong = []
+        tables = {"kills": _sum(kill_trials(options.problems, options.seed), wrong)}
     else:
         tables, wrong = exact_trials(options.problems, options.seed)
     total = sum(tables.values(), Counter())

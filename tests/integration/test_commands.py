@@ -1,14 +1,21 @@
 """The walk of somebody with a table: select, verify, certify, rank, classify, score; and what goes wrong."""
 
+import contextlib
+import io
 import json
+import os
+import stat
 import subprocess
 import sys
+import zipfile
 
 import numpy as np
 import polars as pl
 import pytest
 from click.testing import CliRunner
+from trials.kills import kill_trial, write_table
 
+from properties.test_bad_tables import BAD
 from rarefy.cli._app import app
 
 
@@ -171,6 +178,211 @@ def test_bad_input_is_one_line_and_exit_code_2(genes, arguments, words):
     lines = [line for line in result.stderr.strip().splitlines() if line.startswith("Error")]
     assert len(lines) == 1
     assert words in lines[0]
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory):
+    """Two folders of documents, and a third one with the same words in other proportions."""
+    rng, folder = np.random.default_rng(2), tmp_path_factory.mktemp("texts")
+    common = ["the", "old", "new", "great"]
+    for label, words in {"sea": ["boat", "sail", "wind"], "opera": ["aria", "tenor", "labels"], "": ["boat"]}.items():
+        place = folder / "seen" / label if label else folder / "new"
+        place.mkdir(parents=True)
+        for i in range(12 if label else 3):
+            (place / f"{i}.txt").write_text(" ".join([*rng.choice(words, 4), *rng.choice(common, 6)]))
+    return folder
+
+
+def test_labels_beside_the_columns_are_a_target(texts, tmp_path):
+    certificate = tmp_path / "c.json"
+    result = run("select", texts / "seen", "--target", "labels", "--keep", 2, "--certificate", certificate)
+    assert "its name is 'labels'" in result.stderr
+    run("verify", certificate, texts / "seen")
+    assert "is called 'labels'" in run("select", texts / "seen", "--target", "class", code=2).stderr
+    (tmp_path / "t.svm").write_text("1 1:2 3:1\n0 2:1\n" * 10)
+    assert json.loads(run("rank", tmp_path / "t.svm", "--json").stdout)["n_rare"] == 10
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n3,5\n")
+    assert "states no target" in run("rank", tmp_path / "t.csv", code=2).stderr
+
+
+def test_new_texts_get_the_weights_of_the_old_ones(texts, tmp_path):
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    model, out = tmp_path / "m.skops", tmp_path / "out.csv"
+    run("select", texts / "seen", "--target", "labels", "--keep", 5, "--save", model)
+    run("score", model, texts / "new", "--out", out)
+    seen = [path.read_text() for path in sorted((texts / "seen").rglob("*.txt"))]
+    vectorizer = TfidfVectorizer().fit(seen)
+    found, words = pl.read_csv(out), list(vectorizer.get_feature_names_out())
+    expected = vectorizer.transform([path.read_text() for path in sorted((texts / "new").iterdir())]).toarray()
+    for name in found.columns:
+        np.testing.assert_allclose(found[name], expected[:, words.index(name)], atol=1e-12)
+    ranker = tmp_path / "r.skops"
+    run("rank", texts / "seen", "--save", ranker)
+    run("score", ranker, texts / "new", "--out", out)
+    assert set(pl.read_csv(out)["predicted labels"]) == {"sea"}
+
+
+def test_a_model_of_texts_and_a_table_do_not_mix(texts, genes, tmp_path):
+    matrix = tmp_path / "words.svm"
+    matrix.write_text("1 1:2 3:1\n0 2:1\n" * 10)
+    run("select", matrix, "--target", "labels", "--keep", 2, "--save", tmp_path / "m.skops")
+    assert "Error" in run("score", tmp_path / "m.skops", texts / "new", "--out", tmp_path / "o.csv", code=2).stderr
+    assert not (tmp_path / "o.csv").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("rank", "{payments}", "--target", "is_fraud", "--drop", "age", "--sample", "300", "--seed", "3"),
+        ("classify", "{genes}", "--target", "class", "--drop", "gene 3,tissue", "--seed", "1"),
+        ("select", "{genes}", "--drop", "class,gene 5", "--keep", "auto", "--sample", "50", "--seed", "2"),
+        ("select", "{genes}", "--drop", "tissue", "--target", "class", "--C", "0.1"),
+    ],
+)
+def test_the_python_that_is_printed_knows_all_options(genes, payments, arguments):
+    arguments = [a.format(genes=genes, payments=payments) for a in arguments]
+    result = run(*arguments)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(result.stdout.partition("The same in Python\n")[2], {})  # what we printed ourselves
+    summary = json.loads(run(*arguments, "--json").stdout)
+    if arguments[0] == "select":
+        assert summary["sentence"] in printed.getvalue()
+    elif arguments[0] == "rank":
+        assert float(printed.getvalue().split()[1]) == pytest.approx(summary["threshold"])
+
+
+def test_a_sample_is_drawn_again_to_verify(genes, tmp_path):
+    certificate = tmp_path / "c.json"
+    run("select", genes, "--target", "class", "--keep", 2, "--sample", 40, "--seed", 5, "--certificate", certificate)
+    run("verify", certificate, genes)
+
+
+def test_certify_takes_whole_numbers_for_classes_and_categories_for_their_indicators(genes, payments):
+    found = json.loads(run("certify", payments, "--columns", "age,hour", "--target", "is_fraud", "--json").stdout)
+    assert "linear classifier" in found["sentence"]
+    found = json.loads(run("certify", genes, "--columns", "gene 3,tissue", "--target", "class", "--json").stdout)
+    assert found["sentence"].startswith("With these 4 columns")
+
+
+def test_few_rows_of_a_class(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"a": rng.standard_normal(60), "b": rng.standard_normal(60), "id": range(60)})
+    frame = frame.with_columns(y=(pl.col("id") < 3).cast(pl.Int64))
+    frame.write_csv(tmp_path / "few.csv")
+    result = run("rank", tmp_path / "few.csv", "--target", "y")
+    assert "3 of 60 rows are 1. Of the 3 that score highest" in result.stdout
+    assert "Column 'id' is whole numbers without a gap" in result.stderr
+    assert "StratifiedKFold(3" in result.stdout
+    few = run("rank", tmp_path / "few.csv", "--target", "y", "--recall", 0.9, code=2)
+    assert "a recall of 90 % needs at least 29" in few.stderr
+    frame.with_columns(y=(pl.col("id") < 1).cast(pl.Int64)).write_csv(tmp_path / "one.csv")
+    for command in ("rank", "classify"):
+        assert "in one row only" in run(command, tmp_path / "one.csv", "--target", "y", code=2).stderr
+
+
+def test_the_index_of_a_pandas_frame_is_left_out(tmp_path):
+    frame = pl.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "b": [2.0, 1.0, 5.0, 1.0], "__index_level_0__": list("wxyz")})
+    frame.write_parquet(tmp_path / "t.parquet")
+    result = run("select", tmp_path / "t.parquet", "--keep", 1)
+    assert "'__index_level_0__' is the index of a pandas frame" in result.stderr
+
+
+EVIL = ("<script>alert(1)</script>", "=cmd|' /C calc'!A0", "[bold]x[/bold]", "😀" * 150, "red \x1b[31m")
+
+
+def test_names_of_columns_harm_nobody(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({name: rng.standard_normal(40) for name in EVIL}).with_columns(y=pl.Series(np.arange(40) % 2))
+    frame.write_csv(tmp_path / "evil.csv")
+    out, page, certificate = (tmp_path / name for name in ("kept.csv", "page.html", "c.json"))
+    options = ("--target", "y", "--keep", 5, "--out", out, "--report", page, "--certificate", certificate)
+    result = run("select", tmp_path / "evil.csv", *options)
+    assert "\x1b[31m" not in result.output
+    assert "[bold]x[/bold]" in result.stdout
+    assert max(map(len, result.stdout.partition("Strong:")[0].splitlines()[1:])) <= 60
+    assert "<script>alert" not in page.read_text(encoding="utf-8")
+    assert pl.read_csv(out).columns == [*EVIL, "y"]  # names stay what they are, so that the file can be verified
+    assert pl.read_csv(out)["y"].dtype == pl.Int64
+    run("verify", certificate, out)
+
+
+def test_outputs_are_checked_before_the_work(genes, tmp_path):
+    same = tmp_path / "same.csv"
+    for options, words in (
+        (("--out", genes), "is the table itself"),
+        (("--out", same, "--report", same), "by another option already"),
+        (("--report", "/dev/null"), "not a regular file"),
+        (("--out", tmp_path / "kept.xlsx"), "must end in"),
+        (("--certificate", "/no/folder/c.json"), "is not a folder"),
+    ):
+        result = run("select", genes, *options, code=2)
+        assert words in result.stderr
+        assert len(result.stderr.strip().splitlines()) == 1
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+
+
+def test_malformed_tables_through_the_commands(payments, tmp_path):
+    model, out = tmp_path / "m.skops", tmp_path / "out.csv"
+    run("rank", payments, "--target", "is_fraud", "--sample", 200, "--save", model)
+    for i, (name, (content, _)) in enumerate(BAD.items()):
+        path = tmp_path / name
+        path.write_bytes(content)
+        commands = (("select", path, "--out", out), ("rank", path, "--save", out), ("score", model, path, "--out", out))
+        assert_refused(commands[i % 3], out)
+
+
+def assert_refused(arguments, out):
+    """One line that begins with "Error", exit code 2, no file."""
+    result = run(*arguments, code=2)
+    lines = [line for line in result.stderr.splitlines() if not line.startswith("Reading")]
+    assert len(lines) == 1, result.stderr
+    assert lines[0].startswith("Error: ")
+    assert not out.exists()
+
+
+def test_damaged_models_and_certificates(payments, tmp_path):
+    model, forged, out = tmp_path / "m.skops", tmp_path / "forged.skops", tmp_path / "out.csv"
+    run("rank", payments, "--target", "is_fraud", "--sample", 200, "--save", model)
+    data, rng = model.read_bytes(), np.random.default_rng(0)
+    for cut in rng.integers(0, len(data), 4):
+        forged.write_bytes(data[: int(cut)])
+        assert_refused(("score", forged, payments, "--out", out), out)
+    for change in (lambda v: v.pop("columns_"), lambda v: v.pop("idf_")):
+        with zipfile.ZipFile(model) as old, zipfile.ZipFile(forged, "w") as new:
+            for name in old.namelist():
+                content = old.read(name)
+                if name == "schema.json":
+                    schema = json.loads(content)
+                    steps = schema["content"]["pipeline"]["content"]["content"]["steps"]["content"]
+                    change(steps[0]["content"][1]["content"]["content"])
+                    content = json.dumps(schema)
+                new.writestr(name, content)
+        assert_refused(("score", forged, payments, "--out", out), out)
+    with zipfile.ZipFile(forged, "w", zipfile.ZIP_DEFLATED) as bomb:
+        bomb.writestr("schema.json", b"0" * 150_000_000)
+    assert_refused(("score", forged, payments, "--out", out), out)
+    assert_refused(("score", tmp_path, payments, "--out", out), out)
+    certificate = tmp_path / "c.json"
+    run("select", payments, "--drop", "is_fraud", "--keep", 3, "--certificate", certificate)
+    good = certificate.read_text()
+    for key, value in (("kind", {}), ("target", 1), ("sample", "x"), ("preprocessing", None), ("certificate", [])):
+        certificate.write_text(json.dumps(json.loads(good) | {key: value}))
+        assert_refused(("verify", certificate, payments), out)
+    for text in (good[: len(good) // 2], "[" * 100_000, ""):
+        certificate.write_text(text)
+        assert_refused(("verify", certificate, payments), out)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of Unix")
+def test_a_command_that_is_ended_leaves_nothing_by_halves(tmp_path):
+    table = write_table(tmp_path)
+    for seed in (0, 1, 2):  # many more: trials/run.py --kills
+        counts, faults = kill_trial(seed, table, {"select": 4.0, "rank": 3.0})
+        assert not faults, faults
+        assert counts["violated"] == 0
 
 
 def test_models_of_strangers_are_refused(tmp_path):

@@ -12,5 +12,5 @@ def main() -> None:
     except ModuleNotFoundError as error:
         sys.exit(f'The rarefy command needs {error.name}. Install it with: pip install "rarefy[cli]"')
     except KeyboardInterrupt:  # while modules are imported
-        print("Stopped. Nothing was written that is not complete.", file=sys.stderr)
+        sys.stderr.write("Stopped. Nothing was written that is not complete.\n")
         sys.exit(130)

@@ -82,11 +82,11 @@ class _Notes:
             click.echo(f"Note: {text}", err=True)
 
 
-def read(reading: Reading, remarks: Console) -> Table:
-    """The table, with what there is to say about it."""
+def read(reading: Reading, remarks: Console, *, notes: bool = True) -> Table:
+    """The table; what there is to say about it is said."""
     with working(remarks, f"Reading {one_line(reading.file)}"):
         table = reading.table()
-    for note in table.notes:
+    for note in table.notes if notes else ():
         remarks.print(escape(note), highlight=False)
     return table
 

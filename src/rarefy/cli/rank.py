@@ -9,13 +9,15 @@ from rich.markup import escape
 
 import rarefy
 from rarefy.cli import _common as common
+from rarefy.tables._messages import one_line
 from rarefy.workflows.models import SavedModel, save_model
-from rarefy.workflows.models_of_tables import RankedTable, rank_table
+from rarefy.workflows.models_of_tables import RankedTable, rank_table, ranking_code
+from rarefy.workflows.reading import Reading
 
 
 @click.command()
 @click.argument("file")
-@click.option("--target", required=True, metavar="COL", help="Column with two classes.")
+@click.option("--target", metavar="COL", help="Column with two classes; default: the labels that FILE states.")
 @click.option("--rare-class", metavar="VALUE", help="The class to find; default: the less frequent one.")
 @click.option("--recall", type=click.FloatRange(0, 1, min_open=True, max_open=True), help="Promise to find this share.")
 @click.option(
@@ -38,7 +40,7 @@ from rarefy.workflows.models_of_tables import RankedTable, rank_table
 @common.bad_input_exits_2
 def rank(
     file: str,
-    target: str,
+    target: str | None,
     rare_class: str | None,
     recall: float | None,
     confidence: float,
@@ -61,12 +63,10 @@ def rank(
 
     Exit codes: 0 done, 2 bad input.
     """
-    common.check_outputs(save, report)
+    common.check_outputs(file, save, report)
     console, remarks = common.consoles(as_json)
-    with common.working(remarks, f"Reading {file}"):
-        table = common.read(file, drop, sample, seed)
-    for note in table.notes:
-        remarks.print(escape(note), highlight=False)
+    reading = Reading.of_options(file, drop, sample, seed)
+    table = common.read(reading, remarks)
     with common.working(remarks, "Ranking"):
         made = rank_table(
             table,
@@ -79,7 +79,7 @@ def rank(
             seed=seed,
         )
     if save is not None:
-        save_model(SavedModel(made.scorer, target, "rank", rarefy.__version__), save)
+        save_model(SavedModel(made.scorer, made.target, "rank", rarefy.__version__), save)
     if report is not None:
         from rarefy.pages.ranking import write_ranking_page  # needs jinja2
 
@@ -88,7 +88,7 @@ def rank(
         common.print_json(_summary(made))
         return
     _print(console, made)
-    common.print_code(console, _code(file, made, recall, confidence))
+    common.print_code(console, ranking_code(reading, made))
     common.written(remarks, save, report)
 
 
@@ -108,12 +108,13 @@ def _summary(made: RankedTable) -> dict[str, object]:
 def _print(console: Console, made: RankedTable) -> None:
     measures, promise = made.measures(), made.ranker.threshold_certificate_
     n, rare = len(made.is_rare), int(made.is_rare.sum())
-    found = measures["share of rare cases in the highest 1 %"]
-    sentence = (
-        f"{rare} of {n} rows are {escape(str(made.rare_class))}. Looking at the 1 % that score highest would find "
-        f"{100 * found:.0f} % of them."
-    )
-    console.print(f"[bold]{sentence}[/bold]", highlight=False)
+    label, found = one_line(made.rare_class, 60), measures["share of rare cases in the highest 1 %"]
+    sentence = f"Looking at the 1 % that score highest would find {100 * found:.0f} % of them."
+    if 100 * rare > n:  # one percent could not hold them all
+        highest = np.argsort(-np.nan_to_num(made.held_out, nan=-np.inf), kind="stable")[:rare]
+        right = 100 * float(np.mean(made.is_rare[highest]))
+        sentence = f"Of the {rare} that score highest {right:.0f} % are (in random order: {100 * rare / n:.0f} %)."
+    console.print(f"[bold]{rare} of {n} rows are {escape(label)}. {sentence}[/bold]", highlight=False)
     for name, value in measures.items():
         console.print(f"  {name}, held out: {value:.3f}", highlight=False)
     usable = np.isfinite(made.held_out)
@@ -126,19 +127,3 @@ def _print(console: Console, made: RankedTable) -> None:
     )
     if promise is not None:
         common.print_verdict(console, promise.verdict, promise.sentence)
-
-
-def _code(file: str, made: RankedTable, recall: float | None, confidence: float) -> str:
-    threshold = '"f1"' if recall is None else f'{{"recall": {recall}, "confidence": {confidence}}}'
-    return "\n".join(
-        (
-            "from sklearn.pipeline import make_pipeline",
-            "from sklearn.preprocessing import StandardScaler",
-            "from rarefy.ranking import RankRC, RankRCCV",
-            "from rarefy.tables import TableEncoder, read_table",
-            f"table, y = read_table({file!r}).split({made.target!r})",
-            f"search = RankRCCV(RankRC(threshold={threshold}, random_state=0))",
-            "model = make_pipeline(TableEncoder(), StandardScaler(), search).fit(table, y)",
-            "print(model[-1].best_score_, model[-1].threshold_)",
-        )
-    )

@@ -9,7 +9,7 @@ from rich.markup import escape
 from rarefy.cli import _common as common
 from rarefy.exceptions import ParameterError
 from rarefy.selection import BestSubsetSelector
-from rarefy.workflows.models import load_model
+from rarefy.workflows.models import applying, load_model
 from rarefy.workflows.reading import Reading
 
 
@@ -34,13 +34,14 @@ def report(model: Path, file: str, out: Path) -> None:
         raise ParameterError(f"{model} is a model of rarefy {saved.kind}; there are pages about select and rank.")
     if saved.kind == "select" and not isinstance(saved.pipeline[-1], BestSubsetSelector):
         raise ParameterError(f"{model} selected from standardised columns: write its page with rarefy select --report.")
-    table = common.read(Reading(file), remarks)
+    table = common.read(Reading(file), remarks, notes=False)
     features, y = (table, None) if saved.target is None else table.split(saved.target)
     *steps, (_, last) = saved.pipeline.steps
     X: Any = features
-    for _, step in steps:
-        X = step.transform(X)
-    names = steps[0][1].get_feature_names_out()
+    with applying(model):
+        for _, step in steps:
+            X = step.transform(X)
+        names = steps[0][1].get_feature_names_out()
     with common.working(remarks, "Comparing"):
         from rarefy.pages.own import report as make_report  # needs jinja2
 

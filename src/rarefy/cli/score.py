@@ -8,7 +8,8 @@ import numpy as np
 from rich.markup import escape
 
 from rarefy.cli import _common as common
-from rarefy.workflows.models import SavedModel, load_model
+from rarefy.tables import Table
+from rarefy.workflows.models import SavedModel, applying, load_model
 from rarefy.workflows.reading import Reading
 from rarefy.workflows.tables_out import check_ending, write_columns
 
@@ -34,11 +35,9 @@ def score(model: Path, file: str, out: Path, as_json: bool) -> None:
     check_ending(out)
     console, remarks = common.consoles(as_json)
     saved = load_model(model)
-    table = common.read(Reading(file), remarks)
-    known = {column["name"] for column in saved.pipeline[0].columns_}
-    if saved.target in table.names and saved.target not in known:
-        table = table.drop([str(saved.target)])
-    columns = _columns(saved, table)
+    table = common.read(Reading(file), remarks, notes=False)
+    with applying(model):
+        columns = _columns(saved, table)
     write_columns(columns, out)
     n = len(next(iter(columns.values())))
     if as_json:
@@ -48,8 +47,11 @@ def score(model: Path, file: str, out: Path, as_json: bool) -> None:
     common.written(remarks, out)
 
 
-def _columns(saved: SavedModel, table: Any) -> dict[str, Any]:
-    """What the model says of the rows, by column."""
+def _columns(saved: SavedModel, table: Table) -> dict[str, Any]:
+    """What the model says of the rows, by column; a target that is there, too, is no surplus column."""
+    known = {column["name"] for column in saved.pipeline[0].columns_}
+    if saved.target in table.names and saved.target not in known:
+        table = table.drop([str(saved.target)])
     if saved.kind == "select":
         kept = saved.pipeline.transform(table)
         kept = kept.toarray() if hasattr(kept, "toarray") else np.asarray(kept)

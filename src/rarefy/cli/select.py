@@ -10,10 +10,12 @@ from rich.table import Table as Grid
 
 import rarefy
 from rarefy.cli import _common as common
+from rarefy.tables._messages import one_line
 from rarefy.workflows.certificate_files import CertificateFile, write_certificate
 from rarefy.workflows.models import SavedModel, save_model
+from rarefy.workflows.reading import Reading
 from rarefy.workflows.selection import METHODS, Selection, select_table, selection_code, selection_pipeline
-from rarefy.workflows.tables_out import write_kept
+from rarefy.workflows.tables_out import check_ending, write_kept
 
 _SHOWN = 20
 """Kept columns that are listed."""
@@ -36,8 +38,8 @@ def _number(context: click.Context, parameter: click.Parameter, value: str | Non
 
 @click.command()
 @click.argument("file")
-@click.option("--target", metavar="COL", help="Column to select for; without it, columns serve any target.")
-@click.option("--keep", metavar="N|SHARE|auto", callback=_number, help="How many columns to keep.")
+@click.option("--target", metavar="COL", help="Column to select for; 'labels' are those of libsvm, y or folders.")
+@click.option("--keep", metavar="N|SHARE|auto", callback=_number, help="How many columns to keep; default: up to 100.")
 @click.option("--method", type=click.Choice(list(METHODS)), help="Default: best with a target, bss without.")
 @click.option("--C", "penalty", type=click.FloatRange(0, min_open=True), help="Of the method best: weight of the loss.")
 @click.option("--out", type=common.OUTPUT, help="Write the kept columns: .csv, .tsv, .parquet or .npz.")
@@ -64,8 +66,8 @@ def select(
 ) -> None:
     r"""Keep few columns of FILE and prove what they are worth.
 
-    FILE is CSV, TSV (also .gz, .zst), Parquet, Arrow, libsvm, npz, npy, MatrixMarket, a folder of texts, or - for
-    standard input.
+    Without --target the columns serve any target. FILE is CSV, TSV (also .gz, .zst), Parquet, Arrow, libsvm, npz, npy,
+    MatrixMarket, a folder of texts, or - for standard input.
 
     \b
     Example:
@@ -73,16 +75,15 @@ def select(
 
     Exit codes: 0 done, 2 bad input.
     """
-    common.check_outputs(out, certificate, save, report)
+    check_ending(out)
+    common.check_outputs(file, out, certificate, save, report)
     console, remarks = common.consoles(as_json)
-    with common.working(remarks, f"Reading {file}"):
-        table = common.read(file, drop, sample, seed)
-    for note in table.notes:
-        remarks.print(escape(note), highlight=False)
+    reading = Reading.of_options(file, drop, sample, seed)
+    table = common.read(reading, remarks)
     with common.working(remarks, "Selecting"):
         made = select_table(table, target, keep=keep, method=method, C=penalty, impute=impute, seed=seed)
     if certificate is not None:
-        made_file = CertificateFile(made.certificate, made.preprocessing, target)
+        made_file = CertificateFile(made.certificate, made.preprocessing, target, sample, seed)
         write_certificate(made_file, certificate, rarefy.__version__)
     if save is not None:
         save_model(SavedModel(selection_pipeline(made), target, "select", rarefy.__version__), save)
@@ -97,7 +98,7 @@ def select(
         common.print_json(_summary(made))
         return
     _print(console, made)
-    common.print_code(console, selection_code(file, made, keep, penalty, impute))
+    common.print_code(console, selection_code(reading, made, keep, penalty, impute))
     common.written(remarks, out, certificate, save, report)
 
 
@@ -122,7 +123,7 @@ def _print(console: Console, made: Selection) -> None:
     if statuses is not None:
         grid.add_column("proved")
     for j, name in list(zip(made.kept, names, strict=True))[:_SHOWN]:
-        grid.add_row(escape(name), *([] if statuses is None else [str(statuses[j])]))
+        grid.add_row(escape(one_line(name, 400)), *([] if statuses is None else [str(statuses[j])]))
     console.print(grid)
     if len(names) > _SHOWN:
         console.print(f"… and {len(names) - _SHOWN} more: see --out or --json.", highlight=False)

@@ -26,7 +26,7 @@ from rarefy.tables._messages import SHOWN, counted, listed
 from rarefy.tables._notes import unique_names, unnamed
 from rarefy.tables._sample import RecordSample
 from rarefy.tables._source import Source, require_polars
-from rarefy.tables._strings import MISSING, Strings, infer
+from rarefy.tables._strings import MISSING, Strings, infer, is_missing_marker
 from rarefy.tables._table import MAX_CATEGORIES, Table
 from rarefy.tables._text import ENCODINGS, find_encoding, text_blocks
 
@@ -66,7 +66,7 @@ def _read(source: Source, encoding: str, sample: int | None, seed: int) -> Table
     delimiter = find_delimiter(head, source.ending)
     prepare = collapse_spaces if delimiter == b" " else None
     dialect = _dialect(source, prepare(head) if prepare else head, delimiter)
-    numbers, n_tries = set(range(dialect.n_columns)), 0
+    numbers, n_tries = set(range(dialect.n_columns)) - dialect.words, 0
     exact = sample is not None  # a sample may hold one of two lines whose errors cancel
     while True:
         # A sample is drawn from the same seed each time, so that another look at the file sees the same rows.
@@ -124,11 +124,26 @@ def _dialect(source: Source, head: bytes, delimiter: bytes) -> Dialect:
         # Programs that write row names give no name to them; others end every line but the first with a delimiter.
         ends_empty = all(row[-1].strip() == "" for row in rows)
         names = (*first, "") if ends_empty else ("", *first)
-        return Dialect(delimiter, n_columns, names, decimal)
+        return Dialect(delimiter, n_columns, names, decimal, _words(rows))
     if n_first != n_columns:
         _ragged(source, 1, n_first, n_columns)
     named = first_line_has_names(first, rows)
-    return Dialect(delimiter, n_columns, tuple(first) if named else None, decimal)
+    return Dialect(delimiter, n_columns, tuple(first) if named else None, decimal, _words(rows))
+
+
+def _words(rows: list[list[str]]) -> frozenset[int]:
+    """Columns that surely hold more than numbers: they need not be tried as numbers first."""
+    return frozenset(i for i, cells in enumerate(zip(*rows, strict=True)) if any(_is_word(cell) for cell in cells))
+
+
+def _is_word(cell: str) -> bool:
+    if is_missing_marker(cell):
+        return False
+    try:
+        float(cell.replace(",", "."))
+    except ValueError:
+        return True
+    return False
 
 
 def _cells(block: bytes, delimiter: bytes, n_columns: int) -> list[list[str]]:

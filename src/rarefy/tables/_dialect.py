@@ -50,6 +50,8 @@ class Dialect:
     names: tuple[str, ...] | None
     """None if the first line holds data."""
     decimal_comma: bool = False
+    words: frozenset[int] = frozenset()
+    """Columns whose first rows hold more than numbers."""
 
 
 def find_delimiter(head: bytes, ending: str) -> bytes:

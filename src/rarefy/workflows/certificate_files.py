@@ -29,6 +29,10 @@ class CertificateFile:
     certificate: Certificate | SubsetCertificate
     preprocessing: Preprocessing
     target: str | None
+    sample: int | None = None
+    """Number of rows that were drawn from the table; None means all of them."""
+    seed: int = 0
+    """Of the draw."""
 
 
 def write_certificate(made: CertificateFile, path: Path, version: str) -> None:
@@ -38,6 +42,8 @@ def write_certificate(made: CertificateFile, path: Path, version: str) -> None:
         "format": _FORMAT,
         "rarefy": version,
         "target": made.target,
+        "sample": made.sample,
+        "seed": made.seed,
         "kind": kind,
         "preprocessing": {
             "encoder": made.preprocessing.encoder.to_dict(),
@@ -63,7 +69,7 @@ def read_certificate(path: Path) -> CertificateFile:
         raise CertificateFileError(f"{path} cannot be read: {error.strerror or error}.") from error
     except (ValueError, RecursionError) as error:
         raise CertificateFileError(f"{path} is not JSON: {str(error)[:100]}.") from error
-    if not isinstance(values, dict) or values.get("format") != _FORMAT or values.get("kind") not in _KINDS:
+    if not isinstance(values, dict) or values.get("format") != _FORMAT or str(values.get("kind")) not in _KINDS:
         raise CertificateFileError(f"{path} is not a certificate file; write one with rarefy select --certificate.")
     try:
         steps = values["preprocessing"]
@@ -71,13 +77,19 @@ def read_certificate(path: Path) -> CertificateFile:
         if (mean is None) != (scale is None) or (scale is not None and not np.all(scale > 0.0)):
             raise ValueError("mean and scale belong together, and scales are positive")
         preprocessing = Preprocessing(TableEncoder.from_dict(steps["encoder"]), mean, scale)
+        n = len(preprocessing.names)
+        if any(values is not None and len(values) != n for values in (mean, scale)):
+            raise ValueError(f"mean and scale need {n} numbers, one a column")
         target = values["target"]
         if target is not None and not isinstance(target, str):
             raise ValueError("target must be a name or null")
+        sample, seed = values.get("sample"), values.get("seed", 0)
+        if not all(type(one) is int and 0 <= one < 2**32 for one in (seed, 2 if sample is None else sample)):
+            raise ValueError("sample and seed must be whole numbers")
         certificate = _KINDS[values["kind"]].from_dict(values["certificate"])
     except (ParameterError, KeyError, TypeError, ValueError) as error:
         raise CertificateFileError(f"{path} is not a certificate file: {str(error)[:200]}.") from error
-    return CertificateFile(certificate, preprocessing, target)
+    return CertificateFile(certificate, preprocessing, target, sample, seed)
 
 
 def verify_table(made: CertificateFile, table: Table, target: str | None = None) -> tuple[Verification, Any]:

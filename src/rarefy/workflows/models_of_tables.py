@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score, roc_auc_score
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.model_selection import cross_val_predict
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
@@ -16,6 +16,9 @@ from rarefy.kernel import SubspaceLPSVC
 from rarefy.ranking import RankRC, RankRCCV
 from rarefy.ranking._scoring import recall_at
 from rarefy.tables import Table, TableEncoder
+from rarefy.tables._table import LABELS
+from rarefy.workflows.labels import folds_of, whole_labels
+from rarefy.workflows.reading import Reading
 
 _MANY = 20_000
 """Rows above which penalties are not compared by cross-validation."""
@@ -56,7 +59,7 @@ class RankedTable:
 
 def rank_table(
     table: Table,
-    target: str,
+    target: str | None = None,
     *,
     rare_class: str | None = None,
     recall: float | None = None,
@@ -71,8 +74,8 @@ def rank_table(
     ----------
     table : Table
         The table, with its target.
-    target : str
-        The column with two classes.
+    target : str or None
+        The column with two classes; None means the labels that the table states.
     rare_class : str or None
         As it is written in the column; None means the less frequent one.
     recall, confidence : float
@@ -85,11 +88,11 @@ def rank_table(
         Of folds and landmarks.
     """
     features, y = table.split(target)
-    y = _whole(y)
+    y, target = whole_labels(y), target or LABELS
     label = _label(y, rare_class, target)
     threshold = "f1" if recall is None else {"recall": recall, "confidence": confidence}
     ranker = RankRC(random_state=seed, rare_class=label, threshold=threshold)
-    folds = StratifiedKFold(5, shuffle=True, random_state=seed)
+    folds = folds_of(y, target, seed)
     alphas = None if len(y) <= _MANY else [min(1e-3, 2.0 / len(y))]
     search = RankRCCV(ranker, alphas=alphas, cv=folds, scoring=scoring)
     pipeline = Pipeline([("encode", TableEncoder(impute=impute)), ("scale", _scaler(features)), ("rank", search)])
@@ -118,16 +121,18 @@ class ClassifiedTable:
         return float(np.unique(self.y, return_counts=True)[1].max() / len(self.y))
 
 
-def classify_table(table: Table, target: str, *, impute: str | None = None, seed: int = 0) -> ClassifiedTable:
+def classify_table(
+    table: Table, target: str | None = None, *, impute: str | None = None, seed: int = 0
+) -> ClassifiedTable:
     """Learn the classes of a table's target with a kernel LP-SVM in a subspace."""
     features, y = table.split(target)
-    y = _whole(y)
+    y, target = whole_labels(y), target or LABELS
     if y.dtype.kind == "f" or (y.dtype.kind == "i" and len(np.unique(y)) > 50):
         raise ParameterError(f"column {target!r} has {len(np.unique(y))} different numbers, which are no classes.")
     model = SubspaceLPSVC(gamma="mean_distance", random_state=seed)
     pipeline = Pipeline([("encode", TableEncoder(impute=impute)), ("scale", _scaler(features)), ("classify", model)])
     X = pipeline[:-1].fit_transform(features)
-    folds = StratifiedKFold(5, shuffle=True, random_state=seed)
+    folds = folds_of(y, target, seed)
     held_out = cross_val_predict(model, X, y, cv=folds)
     return ClassifiedTable(pipeline.fit(features, y), target, y, held_out)
 
@@ -137,17 +142,13 @@ def _scaler(table: Table) -> Any:
     return MaxAbsScaler() if table.is_sparse else StandardScaler()
 
 
-def _whole(y: NDArray[Any]) -> NDArray[Any]:
-    """Labels that are whole numbers, as whole numbers."""
-    return y.astype(np.int64) if y.dtype.kind == "f" and np.all(y == np.round(y)) and np.abs(y).max() < 2**53 else y
-
-
 def _label(y: NDArray[Any], rare_class: str | None, target: str) -> Any:
     """The rare class as y has it."""
     classes, counts = np.unique(y, return_counts=True)
     if len(classes) != 2:
         raise ParameterError(
-            f"column {target!r} must have two classes to rank one above the other; it has {len(classes)}."
+            f"column {target!r} must have two classes to rank one above the other; it has "
+            f"{len(classes)}. Name one with two, or see rarefy classify."
         )
     if rare_class is None:
         return classes[int(np.argmin(counts))]
@@ -166,3 +167,48 @@ def _number(value: Any) -> float | None:
         return float(value)
     except ValueError:
         return None
+
+
+def ranking_code(reading: Reading, made: RankedTable) -> str:
+    """The ranker in Python."""
+    search, ranker = made.ranker, made.ranker.estimator
+    rare = made.rare_class.item() if hasattr(made.rare_class, "item") else made.rare_class
+    settings = f"rare_class={rare!r}, threshold={ranker.threshold!r}, random_state={ranker.random_state}"
+    folds = f"StratifiedKFold({search.cv.n_splits}, shuffle=True, random_state={search.cv.random_state})"
+    alphas = "" if search.alphas is None else f"alphas={search.alphas}, "
+    return "\n".join(
+        (
+            "from sklearn.model_selection import StratifiedKFold",
+            *_preprocessing_code(reading, made.target, made.pipeline),
+            "from rarefy.ranking import RankRC, RankRCCV",
+            f"ranker = RankRC({settings})",
+            f"search = RankRCCV(ranker, {alphas}cv={folds}, scoring={search.scoring!r})",
+            "model = make_pipeline(encoder, scaler, search).fit(table, y)",
+            "print(model[-1].best_score_, model[-1].threshold_)",
+        )
+    )
+
+
+def classification_code(reading: Reading, made: ClassifiedTable) -> str:
+    """The classifier in Python."""
+    seed = made.pipeline[-1].random_state
+    return "\n".join(
+        (
+            *_preprocessing_code(reading, made.target, made.pipeline),
+            "from rarefy.kernel import SubspaceLPSVC",
+            f'classifier = SubspaceLPSVC(gamma="mean_distance", random_state={seed})',
+            "model = make_pipeline(encoder, scaler, classifier).fit(table, y)",
+            "print(model.score(table, y))  # of rows that it has seen",
+        )
+    )
+
+
+def _preprocessing_code(reading: Reading, target: str, pipeline: Pipeline) -> tuple[str, ...]:
+    scaler, impute = type(pipeline[1]).__name__, pipeline[0].impute
+    return (
+        "from sklearn.pipeline import make_pipeline",
+        f"from sklearn.preprocessing import {scaler}",
+        "from rarefy.tables import TableEncoder, read_table",
+        f"table, y = {reading.code}.split({target!r})",
+        f"encoder, scaler = TableEncoder({'' if impute is None else f'impute={impute!r}'}), {scaler}()",
+    )

@@ -8,12 +8,15 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.multiclass import type_of_target
 
 from rarefy.certificates import Certificate, SubsetCertificate, certify
 from rarefy.core.linalg.rows import Index
 from rarefy.exceptions import ParameterError
 from rarefy.selection import BestSubsetSelector, BSSSelector, LeverageScoreSelector, RRQRSelector
+from rarefy.selection import _subset_problem as subset_problem
 from rarefy.tables import Table, TableEncoder
+from rarefy.workflows.reading import Reading
 
 
 @dataclass(frozen=True)
@@ -37,14 +40,14 @@ METHODS = {
         lambda keep, more: BSSSelector(
             keep, rescale=False, target={"margin": 0.5} if keep == "auto" else None, random_state=more.get("seed")
         ),
-        "BSSSelector({keep}, rescale=False)",
+        "BSSSelector({keep}, rescale=False{seed})",
         False,
         True,
         "spectral sparsification",
     ),
     "leverage": Method(
         lambda keep, more: LeverageScoreSelector(keep, sampling="top", rescale=False, random_state=more.get("seed")),
-        'LeverageScoreSelector({keep}, sampling="top", rescale=False)',
+        'LeverageScoreSelector({keep}, sampling="top", rescale=False{seed})',
         False,
         True,
         "largest leverage scores",
@@ -108,6 +111,11 @@ def fit_preprocessing(table: Table, *, impute: str | None, standardized: bool) -
     return made, made(table)
 
 
+def holds_classes(y: Any) -> bool:
+    """Whether a target holds classes and not measurements, as `BestSubsetSelector` sees it."""
+    return subset_problem.holds_classes(y, type_of_target(y))
+
+
 def usual_penalty(X: Any) -> float:
     """C where none is given: one over the mean squared length of the rows, as `BestSubsetSelector` has it."""
     squares = float(X.multiply(X).sum() if sp.issparse(X) else np.vdot(X, X))
@@ -164,16 +172,20 @@ def selection_pipeline(made: Selection) -> Pipeline:
     return Pipeline([("encode", made.preprocessing.encoder), ("select", made.selector)])
 
 
-def selection_code(file: str, selection: Selection, keep: Any, C: float | None, impute: str | None) -> str:
+def selection_code(reading: Reading, selection: Selection, keep: Any, C: float | None, impute: str | None) -> str:
     """The same in Python."""
     method = METHODS[selection.method]
     grouped = getattr(selection.selector, "groups", None) is not None
-    estimator = method.code.format(keep=repr(keep), C=C, groups=", groups=encoder.groups_" if grouped else "")
+    seed = f", random_state={reading.seed}"
+    if selection.method == "bss" and keep == "auto":
+        seed = f', target={{"margin": 0.5}}{seed}'
+    groups = ", groups=encoder.groups_" if grouped else ""
+    estimator = method.code.format(keep=repr(keep), C=C, groups=groups, seed=seed)
     scaled, certified = selection.preprocessing.scale is not None, hasattr(selection.selector, "certificate_")
     lines = [
         "from rarefy.tables import TableEncoder, read_table",
         f"from rarefy.selection import {estimator.partition('(')[0]}",
-        f"table = read_table({file!r})",
+        f"table = {reading.code}",
         "" if selection.target is None else f"table, y = table.split({selection.target!r})",
         f"encoder = TableEncoder({'' if impute is None else f'impute={impute!r}'})",
         "X = encoder.fit_transform(table)",

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from rarefy._files import write_bytes_atomically
 from rarefy.exceptions import ParameterError
+from rarefy.workflows.labels import whole_labels
 from rarefy.workflows.selection import Selection
 
 _ENDINGS = (".csv", ".tsv", ".parquet", ".npz")
@@ -57,7 +58,7 @@ def write_kept(made: Selection, path: Path) -> None:
     kept = X[:, order].toarray() if sp.issparse(X) else _raw(X[:, order], p, order)
     columns: dict[str, Any] = {name: kept[:, i] for i, name in enumerate(names)}
     if made.y is not None and made.target is not None:
-        columns[made.target] = made.y
+        columns[made.target] = whole_labels(made.y)
     write_columns(columns, path)
 
 
