@@ -582,7 +582,7 @@ def test_a_table_that_fails_does_not_stop_the_others_and_loses_nothing(tmp_path,
     out = tmp_path / "r[a]x[/b]"
     result = CliRunner().invoke(app, ["reproduce", "--out", str(out)])
     assert result.exit_code == 0
-    assert "ArithmeticError: two" in result.output
+    assert "ArithmeticError: two" in result.output + result.stderr
     assert "bad: failed" in result.output
     assert "1 of 2 tables were run" in result.output
     assert str(out / "quick" / "fine.html") in result.output.replace("\n", "")
