@@ -25,8 +25,9 @@ Index = NDArray[np.intp]
 BLOCK_ENTRIES = 1 << 19
 """Entries of one dense block: 4 MB in float64, about the size of a core's share of cache."""
 
-WIDENED_ENTRIES = 1 << 16
-"""Entries of a block that a product widens from float32 and reads once: 512 kB, a core's own cache."""
+WIDENED_ENTRIES = 1 << 18
+"""Entries of a block that a product widens from float32 and reads once: 2 MB, a core's own cache. Smaller ones are
+slower by what a call costs, larger ones by BLAS threads that wait for each other."""
 
 
 @runtime_checkable
