@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from oracles import textbook
 from problems import make_matrix, wide_problems
+from rarefy.core.certificates.proof import _STEPS as PROOF_STEPS
 from rarefy.core.linalg.rows import as_rows
 from rarefy.core.linalg.spectrum import decompose, residual_norms2
 from rarefy.core.sparsify import bss as bss_module
@@ -55,15 +56,14 @@ def test_the_certificate_of_bss_is_true_and_can_be_verified(problem):
     V, _ = textbook.right_vectors(X)
     eigenvalues = textbook.sandwich(V, np.flatnonzero(selector.support_), selector.weights_)
     assert inside(eigenvalues, V.shape[1], r)
-    # A proof that includes rounding widens the interval, outward only, by up to so much on badly scaled columns.
-    room = 1.1e-4 * eigenvalues[-1] if certificate.proved else 0.0
-    low, high = certificate.eigenvalues
-    assert -1e-8 <= eigenvalues[0] - low <= room + 1e-8
-    assert -1e-8 <= high - eigenvalues[-1] <= room + 1e-8
-    assert certificate.distortion <= certificate.distortion_bound + room + 1e-9
+    # A proof that includes rounding moves either end outward, by one of its steps: all else is exact.
+    steps = PROOF_STEPS if certificate.proved else (0.0,)
+    for stated, true, outward in zip(certificate.eigenvalues, eigenvalues[[0, -1]], (-1.0, 1.0), strict=True):
+        assert min(abs(stated - true * (1.0 + outward * step)) for step in steps) <= 1e-8 + 1e-7 * true
+    assert certificate.distortion <= certificate.distortion_bound + 1e-9
     again = certificate.verify(X)
     assert again
-    assert abs(again.distortion - certificate.distortion) <= room + 1e-8
+    assert abs(again.distortion - np.abs(1.0 - eigenvalues[[0, -1]]).max()) <= 1e-8
     assert len(selector.selection_order_) <= r
     assert len(set(selector.selection_order_)) == len(selector.selection_order_)
 

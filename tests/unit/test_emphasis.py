@@ -438,6 +438,6 @@ def test_rounding_does_not_make_a_weight_increase():
     X, y = rare_data(m=60)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        RankRC(1e-1, emphasis={"false_positive_weight": lambda t: 1.0 + 1e-14 * np.sin(1e4 * t)}, basis="rare").fit(
-            X, y
-        )
+        wavy = {"false_positive_weight": lambda t: 1.0 + 1e-14 * np.sin(1e4 * t)}
+        model = RankRC(1e-1, emphasis=wavy, basis="rare").fit(X, y)
+    assert model.objective_ == pytest.approx(RankRC(1e-1, basis="rare").fit(X, y).objective_, rel=1e-6)

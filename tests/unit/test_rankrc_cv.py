@@ -335,4 +335,5 @@ def test_default_folds_converge():
     y = np.repeat([1, 0], [30, 270])
     X = rng.standard_normal((300, 3)) + y[:, None]
     for seed in (6, 10, 13):
-        RankRCCV(RankRC(random_state=seed), alphas=[1e-6, 1e-2], cv=3).fit(X, y)  # warnings are errors here
+        model = RankRCCV(RankRC(random_state=seed), alphas=[1e-6, 1e-2], cv=3).fit(X, y)  # warnings are errors here
+        assert np.isfinite(model.cv_scores_).all()

@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import pkgutil
+import tempfile
 
 import numpy as np
 import pytest
@@ -262,11 +263,14 @@ def test_as_rows_widens_integers_and_booleans():
     assert as_rows(same) is same
 
 
-def test_kernel_values_on_disk_leave_nothing_behind_even_when_the_process_is_killed(tmp_path):
+def test_kernel_values_on_disk_leave_nothing_behind_even_when_the_process_is_killed(tmp_path, monkeypatch):
     A = np.random.default_rng(0).standard_normal((20, 3)).astype(np.float32)
+    made, folders = tempfile.TemporaryFile, []
+    monkeypatch.setattr(tempfile, "TemporaryFile", lambda **where: folders.append(where["dir"]) or made(**where))
     with rarefy.config_context(memory_budget=0, overflow="disk", scratch_folder=tmp_path):
         rows, _ = kernel_rows(values_of(A))
-    # The file has no name by now, so that nobody has to delete it.
+    # The file was made in the scratch folder, and has no name by now, so that nobody has to delete it.
+    assert [str(folder) for folder in folders] == [str(tmp_path)]
     assert not list(tmp_path.iterdir())
     np.testing.assert_array_equal(rows @ np.ones(3), A.astype(float) @ np.ones(3))
 

@@ -62,10 +62,10 @@ def load_model(path: Path) -> SavedModel:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             check_inflated(str(path), sum(one.file_size for one in archive.infolist()), len(data))
         found = get_untrusted_types(data=data)
-        strangers = [name for name in found if name not in _OTHERS and not _is_ours(name)]
-        if strangers:
+        unknown = [name for name in found if name not in _OTHERS and not _is_ours(name)]
+        if unknown:
             raise ModelFileError(
-                f"{path} holds {', '.join(strangers[:5])}, which no model of rarefy has; it is not read."
+                f"{path} holds {', '.join(unknown[:5])}, which no model of rarefy has; it is not read."
             )
         values = loads(data, trusted=found)
         _check_sparse(values)
