@@ -147,7 +147,7 @@ def rank(
 
 def _minimum(V: Features, loss: PairLoss, alpha: float, start: Array | None, *, tol: float, **options: Any) -> Minimum:
     """By the trust region method, from the minimum for a part of the samples if they are many."""
-    options["precondition"] = _Scores.inverse_hessian
+    options |= {"precondition": _Scores.inverse_hessian, "convexity": alpha}
     w = _smaller_minimum(V, loss, alpha, start, tol)
 
     at = partial(_Scores, V, loss, alpha)

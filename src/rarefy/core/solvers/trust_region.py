@@ -60,6 +60,7 @@ def trust_region(
     *,
     lower: Array | None = None,
     precondition: Callable[[Any], Callable[[Array], Array] | None] | None = None,
+    convexity: float = 0.0,
     radius: float = np.inf,
     tol: float = 1e-8,
     max_iter: int = 100,
@@ -79,6 +80,9 @@ def trust_region(
     precondition : callable or None
         Gives, for the function at one place, the inverse of M times a vector as a function, or None. It is asked again
         when many products were needed.
+    convexity : float, >= 0
+        No eigenvalue of the Hessian is smaller, anywhere. If it is positive, and without bounds, what a better step
+        could still gain is known, and fewer products show that a minimum is one.
     radius : float
         Of the first region; with bounds, in the units described above.
     tol : float
@@ -95,7 +99,8 @@ def trust_region(
     decrement, products, stalls = np.inf, 0, 0
     for iteration in range(max_iter):
         local = here if lower is None else _Bounded(here, x - lower)
-        step, model, size, done, used = _model_step(local, inverse, radius, max_products)
+        accepted = tol * (1e-3 + abs(here.value)) if convexity > 0.0 and lower is None else 0.0
+        step, model, size, done, used = _model_step(local, inverse, radius, max_products, convexity, accepted)
         bend = 0.0
         if isinstance(local, _Bounded):
             step, model, bend, inside = local.inside(step, model)
@@ -175,9 +180,12 @@ class _Bounded:
 
 
 def _model_step(
-    here: Point, inverse: Callable[[Array], Array], radius: float, max_products: int
+    here: Point, inverse: Callable[[Array], Array], radius: float, max_products: int, convexity: float, accepted: float
 ) -> tuple[Array, float, float, bool, int]:
-    """Step, its decrease in the model, its size, whether it minimises the model, and the number of products."""
+    """Step, its decrease in the model, its size, whether it minimises the model, and the number of products.
+
+    Where no step can decrease the model by more than `accepted`, the search ends with a bound on that decrease.
+    """
     g = here.gradient
     step, curved = np.zeros_like(g), np.zeros_like(g)
     residual = -g
@@ -188,6 +196,11 @@ def _model_step(
     size2, along, ahead2 = 0.0, 0.0, norm2  # |step|^2, <step, direction>, |direction|^2, all in M's norm
     done, used = norm2 == 0.0, 0
     while not done and used < max_products:
+        if accepted > 0.0:
+            # The model has its minimum at most |residual|^2 / (2 convexity) below its value at the step.
+            at_most = _decrease(g, step, curved) + float(residual @ residual) / (2.0 * convexity)
+            if at_most <= accepted:
+                return step, at_most, float(np.sqrt(max(size2, 0.0))), True, used
         product = here.hessian_product(direction)
         used += 1
         curvature = float(direction @ product)
@@ -211,5 +224,9 @@ def _model_step(
         ahead2 = next_norm2 + ratio**2 * ahead2
         direction, norm2 = z + ratio * direction, next_norm2
         done = norm2 <= goal
-    decrease = -float(g @ step) - 0.5 * float(step @ curved)
-    return step, decrease, float(np.sqrt(max(size2, 0.0))), done, used
+    return step, _decrease(g, step, curved), float(np.sqrt(max(size2, 0.0))), done, used
+
+
+def _decrease(g: Array, step: Array, curved: Array) -> float:
+    """Of the model, by a step with this product with the Hessian."""
+    return -float(g @ step) - 0.5 * float(step @ curved)
