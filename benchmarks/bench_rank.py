@@ -88,9 +88,9 @@ def growth(rows, rares):
     return {"runs": runs, "power": float(slope)}
 
 
-def beside_a_kernel_block(m=60_000, rare=300, alpha=1e-4, repeats=3):
+def beside_a_kernel_block(d, m=60_000, rare=300, alpha=1e-4, repeats=3):
     """A whole fit beside scikit-learn's kernel values of the same shape, and its passes over them."""
-    X, y = generated(m, rare)
+    X, y = generated(m, rare, d=d)
     passes, product = [0], DenseRows.__matmul__
 
     def counted(self, v):
@@ -107,10 +107,10 @@ def beside_a_kernel_block(m=60_000, rare=300, alpha=1e-4, repeats=3):
         finally:
             DenseRows.__matmul__ = product
     print(
-        f"{m} x {rare}: fit {fit:.2f} s, rbf_kernel {block:.3f} s, {fit / block:.1f}x; {passes[0]} passes, "
+        f"{m} x {rare}, {d} features: fit {fit:.2f} s, rbf_kernel {block:.3f} s, {fit / block:.1f}x; {passes[0]} passes, "
         f"objective {model.objective_:.8g}"
     )
-    return {"fit": fit, "block": block, "ratio": fit / block, "passes": passes[0], "objective": model.objective_}
+    return {"d": d, "fit": fit, "block": block, "ratio": fit / block, "passes": passes[0], "objective": model.objective_}
 
 
 def draw(result, path):
@@ -225,7 +225,7 @@ def main():
         results["growth"] = growth((1000, 2000, 4000), (50, 100))
     else:
         results["bandwidth"] = share_of_bandwidth()
-        results["block"] = beside_a_kernel_block()
+        results["block"] = [beside_a_kernel_block(d) for d in (10, 100, 784)]
         results["growth"] = growth((25_000, 50_000, 100_000, 200_000), (250, 500, 1000))
         for task in ("whole", "blocks", "kdd", "million"):
             results[task] = in_its_own_process(task)

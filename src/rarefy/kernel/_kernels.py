@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.metrics.pairwise import euclidean_distances, pairwise_kernels
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from rarefy.core.linalg.rows import Array, Index
+from rarefy.core.linalg.rows import Array, Index, edges
 from rarefy.exceptions import ParameterError
 from rarefy.kernel._gaussian import gaussian_kernel
 
@@ -286,10 +286,25 @@ def resolve_gamma(gamma: Any, X: Any, weights: Array) -> float | None:
         return 1.0 / (X.shape[1] * variance) if variance > 1e-300 else 1.0
     if sp.issparse(X):
         total = float(mean_variance_axis(X, axis=0, weights=weights.astype(X.dtype))[1].sum())
-    else:  # from centred values: squares of large values would lose the digits of small differences
-        centred = X - weights @ X / weights.sum()
-        total = float(np.einsum("i,ij,ij->", weights, centred, centred) / weights.sum())
+    else:
+        total = _sum_of_variances(X, weights / weights.sum())
     return 1.0 / (2.0 * total) if 2.0 * total > 1e-300 else 1.0
+
+
+def _sum_of_variances(X: Any, share: Array) -> float:
+    """Of the columns, in one pass; each row has its share of the whole.
+
+    Squares of large values would lose the digits of small differences, so a mean is taken off first: that of some rows
+    will do.
+    """
+    some = np.linspace(0, X.shape[0] - 1, min(X.shape[0], 100)).astype(np.intp)
+    near = X[some].mean(axis=0, dtype=np.float64)
+    mean, squares = np.zeros(X.shape[1]), 0.0
+    for rows in edges(*X.shape):
+        centred = X[rows] - near
+        mean += share[rows] @ centred
+        squares += float(share[rows] @ np.einsum("ij,ij->i", centred, centred))
+    return max(0.0, squares - float(mean @ mean))
 
 
 def bind_kernel(
