@@ -107,10 +107,17 @@ def beside_a_kernel_block(d, m=60_000, rare=300, alpha=1e-4, repeats=3):
         finally:
             DenseRows.__matmul__ = product
     print(
-        f"{m} x {rare}, {d} features: fit {fit:.2f} s, rbf_kernel {block:.3f} s, {fit / block:.1f}x; {passes[0]} passes, "
-        f"objective {model.objective_:.8g}"
+        f"{m} x {rare}, {d} features: fit {fit:.2f} s, rbf_kernel {block:.3f} s, {fit / block:.1f}x; "
+        f"{passes[0]} passes, objective {model.objective_:.8g}"
     )
-    return {"d": d, "fit": fit, "block": block, "ratio": fit / block, "passes": passes[0], "objective": model.objective_}
+    return {
+        "d": d,
+        "fit": fit,
+        "block": block,
+        "ratio": fit / block,
+        "passes": passes[0],
+        "objective": model.objective_,
+    }
 
 
 def draw(result, path):

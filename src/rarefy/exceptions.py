@@ -14,12 +14,14 @@ Every error is also one of Python's own, so `except ValueError` keeps working::
     UserWarning
     └── RarefyWarning
         ├── TruncatedRankWarning                fewer dimensions are preserved than the data have
+        ├── DegenerateKernelWarning             a kernel matrix is numerically constant or the identity
         └── FewerFeaturesWarning                fewer features are kept than were asked for
 """
 
 __all__ = [
     "CertificateFileError",
     "DegenerateDataError",
+    "DegenerateKernelWarning",
     "FewerFeaturesWarning",
     "MissingDataError",
     "MissingExtraError",
@@ -70,6 +72,10 @@ class RarefyWarning(UserWarning):
 
 class TruncatedRankWarning(RarefyWarning):
     """Fewer dimensions are preserved than the data have."""
+
+
+class DegenerateKernelWarning(RarefyWarning):
+    """A kernel matrix is numerically constant or the identity: it says nothing about which samples are alike."""
 
 
 class FewerFeaturesWarning(RarefyWarning):

@@ -221,7 +221,7 @@ def test_a_word_for_the_width_is_the_same_as_its_number(X, word):
 
 def test_the_width_is_that_of_the_kernel_parameters_and_none_where_there_is_none(X):
     assert KernelSubspace(5, gamma=0.1, kernel_params={"gamma": 0.3}).fit(X).gamma_ == 0.3
-    assert KernelSubspace(5).fit(X).gamma_ is None
+    assert KernelSubspace(5, gamma=None).fit(X).gamma_ is None
     assert KernelSubspace(5, kernel="spline", gamma=0.1).fit(X).gamma_ is None
 
 

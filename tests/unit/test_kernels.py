@@ -10,6 +10,7 @@ from rarefy.exceptions import ParameterError
 from rarefy.kernel import _kernels, histogram_intersection_kernel, spline_kernel, wave_kernel
 from rarefy.kernel._gaussian import gaussian_kernel
 from rarefy.kernel._kernels import KERNELS, BoundKernel, bind_kernel, resolve_gamma
+from rarefy.kernel._units import column_variances
 
 
 @pytest.fixture
@@ -18,7 +19,7 @@ def X():
 
 
 def bound(kernel, X, **parameters):
-    defaults = {"gamma": None, "degree": 3, "coef0": 1, "kernel_params": None}
+    defaults = {"standardize": False, "gamma": None, "degree": 3, "coef0": 1, "kernel_params": None}
     return bind_kernel(kernel, X, np.ones(X.shape[0]), **(defaults | parameters))
 
 
@@ -152,7 +153,7 @@ def test_no_width_is_the_default_of_scikit_learn(X):
 @pytest.mark.parametrize("word", ["scale", "auto"])
 def test_scale_and_auto_are_those_of_scikit_learn(X, word, form):
     theirs = SVC(gamma=word).fit(X, X[:, 0] > 0.5)._gamma
-    assert resolve_gamma(word, form(X), np.ones(60)) == pytest.approx(theirs)
+    assert resolve_gamma(word, form(X), np.zeros(0)) == pytest.approx(theirs)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -161,11 +162,13 @@ def test_mean_distance_is_over_all_pairs(weighted):
     weights = np.random.default_rng(1).integers(0, 3, 30).astype(float) if weighted else np.ones(30)
     squared = ((X[:, None] - X) ** 2).sum(axis=2)
     expected = weights.sum() ** 2 / (weights @ squared @ weights)
-    assert resolve_gamma("mean_distance", X, weights) == pytest.approx(expected)
+    assert resolve_gamma("mean_distance", X, column_variances(X, weights)) == pytest.approx(expected)
     for Z in (X + 1e8, sp.csr_array(X)):  # far from the origin, and sparse
-        assert resolve_gamma("mean_distance", Z, weights) == pytest.approx(expected, rel=1e-6)
+        found = resolve_gamma("mean_distance", Z, column_variances(Z, weights))
+        assert found == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize("word", ["scale", "mean_distance"])
 def test_equal_samples_have_width_one(word):
-    assert resolve_gamma(word, np.full((5, 3), 7.0), np.ones(5)) == 1.0
+    X = np.full((5, 3), 7.0)
+    assert resolve_gamma(word, X, column_variances(X, np.ones(5))) == 1.0

@@ -69,12 +69,12 @@ def class_pairs():
     """ClassPairs and the matrix that it stands for, written out row by row."""
     rng = np.random.default_rng(7)
     F, labels = np.round(rng.standard_normal((9, 3)) * 8) / 8, rng.permutation(np.repeat([0, 1, 2], 3))
+    # Against a constant direction, the first class against the second, and both against the third.
+    contrast = np.array([[0, 1, 1], [0, -1, 1], [0, 0, -2]]) / np.sqrt([1, 2, 6])
     dense = []
     for x, own in zip(F, labels, strict=True):
         for shift in (1, 2):
-            row = np.zeros((3, 3))
-            row[own], row[(own + shift) % 3] = x, -x
-            dense.append(row.ravel())
+            dense.append(np.kron(contrast[own] - contrast[(own + shift) % 3], x))
     return ClassPairs.of(DenseRows(F), labels, 3), np.array(dense)
 
 

@@ -86,7 +86,8 @@ def test_two_norm_with_a_huge_alpha_gives_zero():
     assert found.objective == pytest.approx(2 * lighter, rel=1e-6)  # all on the heavier side
 
 
-def direct_by_highs(D, labels, K, alpha, p):
+def direct_by_highs(D, labels, K, alpha, p, norm=1):
+    """The program with positive and negative parts of the weights, intercepts, losses and, for "inf", maxima."""
     m, S = D.shape
     pairs = [(i, c) for i in range(m) for c in range(K) if c != labels[i]]
     W, n = K * S, len(pairs)
@@ -99,17 +100,35 @@ def direct_by_highs(D, labels, K, alpha, p):
         table[j, 2 * W + K + j] = 1.0
     cost = np.r_[np.full(2 * W, alpha), np.zeros(K), [p[i] for i, _ in pairs]]
     bounds = [(0, None)] * (2 * W) + [(None, None)] * K + [(0, None)] * n
-    return linprog(cost, -table, -np.ones(n), bounds=bounds).fun
+    rows, right = -table, -np.ones(n)
+    if norm == "inf":
+        cost[: 2 * W] = 0.0
+        cost, bounds = np.r_[cost, np.full(K, alpha)], bounds + [(0, None)] * K
+        below = np.hstack([np.eye(W), np.eye(W), np.zeros((W, K + n)), -np.kron(np.eye(K), np.ones((S, 1)))])
+        rows, right = np.vstack([np.hstack([rows, np.zeros((n, K))]), below]), np.r_[right, np.zeros(W)]
+    return linprog(cost, rows, right, bounds=bounds).fun
 
 
-@pytest.mark.parametrize("alpha", [0.1, 3.0])
-def test_direct_program_equals_highs(alpha):
-    D, _, p = two_classes(2, m=40, S=3)
-    labels = np.random.default_rng(5).integers(0, 4, 40)
-    D[np.arange(40), labels % 3] += 1.5
-    found = direct_svm(rows(D), labels, 4, alpha, p)
-    assert found.objective == pytest.approx(direct_by_highs(D, labels, 4, alpha, p), rel=1e-7)
-    assert found.w.shape == (4, 3)
+def three_classes(seed, m=40, S=5):
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 3, m)
+    return 0.3 * rng.standard_normal((m, S)) + 0.4 * np.eye(3, S)[labels], labels, rng.uniform(0.5, 2.0, m)
+
+
+@pytest.mark.parametrize("norm", [1, "inf"])
+@pytest.mark.parametrize("exponent", range(-12, 4))
+def test_direct_program_equals_highs_at_every_penalty(exponent, norm):
+    """Tiny penalties once gave classifiers without their weights, called optimal."""
+    D, labels, p = three_classes(exponent + 20)
+    alpha = 10.0**exponent
+    found = direct_svm(rows(D, norm), labels, 3, alpha, p, norm=norm)
+    theirs = direct_by_highs(D, labels, 3, alpha, p, norm)
+    # HiGHS accepts violations of 1e-7 in every constraint.
+    assert found.objective == pytest.approx(theirs, rel=1e-6)
+    assert found.objective - found.gap <= theirs * (1 + 1e-6)  # what is proved to be the least is not more
+    assert 0.0 <= found.gap <= 1e-5 * (1 + found.objective)
+    assert (found.status == "optimal") == (found.gap <= 1e-8 * (1 + found.objective))
+    assert found.w.shape == (3, 5)
 
 
 def test_one_against_rest_shares_the_subspace_and_threads_change_nothing():
@@ -252,7 +271,7 @@ def test_progress_is_shown_if_the_settings_ask_for_it(capsys):
         ({"norm": 3}, r"'norm' parameter of SubspaceLPSVC must be an int in the range \[1, 2\] or .*'inf'.* Got 3"),
         ({"norm": True}, r"'norm' parameter of SubspaceLPSVC"),
         ({"multi_class": "ovo"}, r"'multi_class' parameter of SubspaceLPSVC must be a str among"),
-        ({"multi_class": "direct", "norm": 2}, r"is a linear program for norm=1; got norm=2"),
+        ({"multi_class": "direct", "norm": 2}, r"is a linear program for norm=1 and norm='inf'; got norm=2"),
         ({"tol": 0.0}, r"'tol' parameter of SubspaceLPSVC must be a float in the range \(0"),
         ({"max_iter": 0}, r"'max_iter' parameter of SubspaceLPSVC must be an int"),
         ({"class_weight": {0: -1}}, r"class_weight of SubspaceLPSVC must have finite factors >= 0"),

@@ -13,6 +13,7 @@ from rarefy.core.linalg.rows import Array
 from rarefy.exceptions import ParameterError
 from rarefy.kernel._kernels import NAMES, BoundKernel, bind_kernel, kernel_named
 
+STANDARDIZE: list[Any] = [StrOptions({"auto"}), "boolean"]
 KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
     "kernel": [StrOptions(set(NAMES)), callable],
     "gamma": [StrOptions({"scale", "auto", "mean_distance"}), POSITIVE, None],
@@ -30,6 +31,7 @@ class KernelEstimator(BaseEstimator):
     degree: Any
     coef0: Any
     kernel_params: Any
+    standardize: Any = False
 
     def _validate_training(self, X: Any, *y: Any) -> Any:
         """What `fit` gets: X, or X and y."""
@@ -59,10 +61,16 @@ class KernelEstimator(BaseEstimator):
 
     def _bind_kernel(self, X: Any, weights: Array) -> BoundKernel:
         """The kernel with its parameters resolved for the training data."""
+        if self._is_precomputed and self.standardize is True:
+            raise ParameterError(
+                f"standardize=True of {type(self).__name__} needs samples, not a precomputed kernel. Standardise the "
+                "columns before the kernel values are computed, or use standardize=False."
+            )
         return bind_kernel(
             self.kernel,
             X,
             weights,
+            standardize=self.standardize,
             gamma=self.gamma,
             degree=self.degree,
             coef0=self.coef0,

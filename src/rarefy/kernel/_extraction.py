@@ -14,6 +14,13 @@ from rarefy.kernel._landmarks import Landmarks, Pool, choose_landmarks, given_la
 _BLOCK_ENTRIES = 1 << 23
 """Entries of a block of kernel values while coordinates are computed: 64 MB."""
 
+_COMPONENTS, _SAMPLES = (100, 400), 10
+"""By default a tenth of the samples, but at least and at most so many components."""
+_LANDMARKS, _PER_COMPONENT = 1000, 5
+"""By default at least so many landmarks, and so many for each component."""
+_APART, _ALIKE = 1e-2, 1e-7
+"""Kernel values, with k(x, x) = 1, that count as zero, and their difference from 1 that counts as none."""
+
 
 @dataclass(frozen=True)
 class Subspace:
@@ -30,6 +37,8 @@ class Subspace:
     """Dimensions that were asked for; there are fewer where the kernel matrix has no more."""
     is_semidefinite: bool
     """Whether the kernel matrix of the landmarks has no clearly negative eigenvalue."""
+    resembles: str | None
+    """"the identity" or "a constant" if the kernel matrix of the landmarks is numerically that."""
 
     @property
     def n_components(self) -> int:
@@ -83,12 +92,12 @@ def extract_subspace(
         raise DegenerateDataError(f"{owner} needs samples with a weight above 0; all weights are 0.")
     if isinstance(landmarks, str):
         L = _number_of_landmarks(X.shape[0], len(used), n_components, n_landmarks, owner)
-        S = _number_of_components(n_components, L, owner)
+        S = _number_of_components(n_components, len(used), L, owner)
         is_part = len(used) > L
         chosen = _choose(landmarks, X, weights, kernel, L, S, rng, owner) if is_part else _rows(X, kernel, used)
     else:
         given = given_landmarks(landmarks, X.shape[0], "landmarks", owner)
-        S = _number_of_components(n_components, len(given), owner)
+        S = _number_of_components(n_components, len(used), len(given), owner)
         chosen = _rows(X, kernel, given)
     # Chances to be drawn have the weights in them; where all samples are taken the kernel matrix has.
     is_all = chosen.indices is not None and np.array_equal(np.sort(chosen.indices), used)
@@ -98,7 +107,7 @@ def extract_subspace(
 def _number_of_landmarks(n: int, n_used: int, n_components: int | None, n_landmarks: int | None, owner: str) -> int:
     """How many landmarks are chosen of n samples, n_used of which have a weight."""
     if n_landmarks is None:
-        return min(n_used, max(1000, 10 * (n_components or 0)))
+        return min(n_used, max(_LANDMARKS, _PER_COMPONENT * (n_components or _default_components(n_used))))
     if n_landmarks > n:
         raise ParameterError(
             f"n_landmarks of {owner} is {n_landmarks}, but X has only {n} rows to choose from. "
@@ -107,10 +116,14 @@ def _number_of_landmarks(n: int, n_used: int, n_components: int | None, n_landma
     return min(n_landmarks, n_used)
 
 
-def _number_of_components(n_components: int | None, L: int, owner: str) -> int:
+def _default_components(n_used: int) -> int:
+    return min(max(_COMPONENTS[0], n_used // _SAMPLES), _COMPONENTS[1])
+
+
+def _number_of_components(n_components: int | None, n_used: int, L: int, owner: str) -> int:
     """The dimension that is asked for, of a subspace that L landmarks span."""
     if n_components is None:
-        return min(100, L)
+        return min(_default_components(n_used), L)
     if n_components > L:
         raise ParameterError(
             f"n_components of {owner} is {n_components}, but {L} landmarks span at most {L} dimensions. "
@@ -151,4 +164,17 @@ def _decompose(X: Any, kernel: BoundKernel, chosen: Landmarks, S: int, root: Arr
             "Check the kernel and its parameters."
         )
     M = found.map.astype(X.dtype, copy=False)
-    return Subspace(found.eigenvalues, M, found.energy, chosen, kernel, S, found.is_semidefinite)
+    return Subspace(found.eigenvalues, M, found.energy, chosen, kernel, S, found.is_semidefinite, _resembles(K))
+
+
+def _resembles(K: Array) -> str | None:
+    """What a kernel matrix is numerically, if it says nothing about the samples."""
+    size = np.sqrt(np.maximum(np.abs(K.diagonal()), 1e-300))
+    cosines = K / size[:, None] / size
+    if len(K) < 3:
+        return None
+    if float(np.abs(cosines - 1.0).max()) < _ALIKE:
+        return "a constant"
+    np.fill_diagonal(cosines, 0.0)
+    # Most samples are unlike even the one that is most like them.
+    return "the identity" if float(np.median(np.abs(cosines).max(axis=1))) < _APART else None

@@ -12,11 +12,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.metrics.pairwise import euclidean_distances, pairwise_kernels
-from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from rarefy.core.linalg.rows import Array, Index, edges
+from rarefy.core.linalg.rows import Array, Index
 from rarefy.exceptions import ParameterError
 from rarefy.kernel._gaussian import gaussian_kernel
+from rarefy.kernel._units import column_factors, column_variances, scaled
 
 _BLOCK_ENTRIES = 1 << 22
 """Entries of the temporary arrays of one block of samples."""
@@ -214,6 +214,8 @@ class BoundKernel:
     kernel: Any
     """The name, or a function of two samples."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    factors: Array | None = None
+    """What each column of samples and places is multiplied by; None means nothing."""
 
     @property
     def precomputed(self) -> bool:
@@ -227,9 +229,14 @@ class BoundKernel:
     def __call__(self, X: Any, places: Any = None) -> Any:
         """Kernel values of samples with places; None means the samples themselves."""
         if not self.precomputed:
+            X, places = self.scaled(X), None if places is None else self.scaled(places)
             return kernel_named(self.kernel).function(X, places, **self.parameters)
         block = X[:, places]
         return block.toarray() if sp.issparse(block) else block
+
+    def scaled(self, X: Any) -> Any:
+        """Samples in the units in which the kernel compares them."""
+        return scaled(X, self.factors)
 
     def is_cheap(self, X: Any) -> bool:
         """Whether a value is little more than a short product of two rows of X."""
@@ -238,7 +245,7 @@ class BoundKernel:
     def fill(self, X: Any, places: Any, out: NDArray[Any]) -> bool:
         """Write kernel values into an array; whether they are as precise as its type, and not rounded before."""
         if isinstance(self.kernel, str) and self.kernel == "rbf" and not sp.issparse(X) and not sp.issparse(places):
-            gaussian_kernel(X, places, self.parameters.get("gamma"), out=out)
+            gaussian_kernel(self.scaled(X), self.scaled(places), self.parameters.get("gamma"), out=out)
             return True
         values = self(X, places)
         out[...] = values
@@ -271,8 +278,8 @@ class BoundKernel:
         return bool(eigenvalues[0] >= -1e-8 * max(float(eigenvalues[-1]), 0.0))
 
 
-def resolve_gamma(gamma: Any, X: Any, weights: Array) -> float | None:
-    """The width that a word means.
+def resolve_gamma(gamma: Any, X: Any, variances: Array, factors: Array | None = None) -> float | None:
+    """The width that a word means, for columns with these variances that are multiplied by these factors.
 
     "scale" and "auto" as in scikit-learn's SVC: one over the number of features, divided by the variance of X or not;
     "mean_distance": one over the mean squared distance of two samples, which is twice the sum of the variances.
@@ -282,40 +289,36 @@ def resolve_gamma(gamma: Any, X: Any, weights: Array) -> float | None:
     if gamma == "auto":
         return 1.0 / X.shape[1]
     if gamma == "scale":
-        variance = float((X.multiply(X)).mean() - X.mean() ** 2) if sp.issparse(X) else float(X.var())
+        Z = scaled(X, factors)
+        variance = float((Z.multiply(Z)).mean() - Z.mean() ** 2) if sp.issparse(Z) else float(Z.var())
         return 1.0 / (X.shape[1] * variance) if variance > 1e-300 else 1.0
-    if sp.issparse(X):
-        total = float(mean_variance_axis(X, axis=0, weights=weights.astype(X.dtype))[1].sum())
-    else:
-        total = _sum_of_variances(X, weights / weights.sum())
+    total = float(variances.sum() if factors is None else variances @ factors**2)
     return 1.0 / (2.0 * total) if 2.0 * total > 1e-300 else 1.0
 
 
-def _sum_of_variances(X: Any, share: Array) -> float:
-    """Of the columns, in one pass; each row has its share of the whole.
-
-    Squares of large values would lose the digits of small differences, so a mean is taken off first: that of some rows
-    will do.
-    """
-    some = np.linspace(0, X.shape[0] - 1, min(X.shape[0], 100)).astype(np.intp)
-    near = X[some].mean(axis=0, dtype=np.float64)
-    mean, squares = np.zeros(X.shape[1]), 0.0
-    for rows in edges(*X.shape):
-        centred = X[rows] - near
-        mean += share[rows] @ centred
-        squares += float(share[rows] @ np.einsum("ij,ij->i", centred, centred))
-    return max(0.0, squares - float(mean @ mean))
-
-
 def bind_kernel(
-    kernel: Any, X: Any, weights: Array, *, gamma: Any, degree: Any, coef0: Any, kernel_params: Mapping[str, Any] | None
+    kernel: Any,
+    X: Any,
+    weights: Array,
+    *,
+    standardize: Any,
+    gamma: Any,
+    degree: Any,
+    coef0: Any,
+    kernel_params: Mapping[str, Any] | None,
 ) -> BoundKernel:
     """A kernel with its parameters resolved for training data; `kernel_params` win over the others."""
     given = dict(kernel_params or {})
     if isinstance(kernel, str) and kernel == "precomputed":
         return BoundKernel(kernel)
-    if not kernel_named(kernel).takes_shape:
-        return BoundKernel(kernel, given)
-    width = given["gamma"] if "gamma" in given else resolve_gamma(gamma, X, weights)
+    if callable(kernel) and standardize == "auto":
+        standardize = False  # a function of two samples knows what they are
+    takes_shape = kernel_named(kernel).takes_shape
+    measured = standardize or (takes_shape and gamma == "mean_distance" and "gamma" not in given)
+    variances = column_variances(X, weights) if measured else np.zeros(0)
+    factors = column_factors(standardize, X, variances)
+    if not takes_shape:
+        return BoundKernel(kernel, given, factors)
+    width = given["gamma"] if "gamma" in given else resolve_gamma(gamma, X, variances, factors)
     shape = {"degree": degree, "coef0": coef0} | ({} if width is None else {"gamma": width})
-    return BoundKernel(kernel, shape | given)
+    return BoundKernel(kernel, shape | given, factors)

@@ -75,11 +75,13 @@ def _random(pool: Pool, n: int, rng: np.random.Generator) -> Landmarks:
 def _kmeans(pool: Pool, n: int, rng: np.random.Generator) -> Landmarks:
     """Centres of clusters, beside the given ones."""
     some, weights = pool.thinned(rng)
-    X = pool.X if len(some) == pool.X.shape[0] else pool.X[some]
+    X = pool.kernel.scaled(pool.X if len(some) == pool.X.shape[0] else pool.X[some])
     if not sp.issparse(X):
         n = min(n, len(np.unique(X, axis=0)))  # equal samples make no more clusters
     seed = int(rng.integers(2**31))
     centres = KMeans(n, n_init=1, random_state=seed).fit(X, sample_weight=weights).cluster_centers_
+    if pool.kernel.factors is not None:
+        centres = centres / pool.kernel.factors  # in the units of the samples again
     centres = centres.astype(pool.X.dtype, copy=False)
     if not len(pool.first):
         return Landmarks(None, centres)

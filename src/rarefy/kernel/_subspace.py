@@ -13,8 +13,8 @@ from rarefy._warnings import warn_user
 from rarefy.certificates import KernelCertificate
 from rarefy.core.linalg.rows import Array
 from rarefy.core.losses.margins import LOSSES, LossName
-from rarefy.exceptions import TruncatedRankWarning
-from rarefy.kernel._base import KERNEL_CONSTRAINTS, KernelEstimator
+from rarefy.exceptions import DegenerateKernelWarning, TruncatedRankWarning
+from rarefy.kernel._base import KERNEL_CONSTRAINTS, STANDARDIZE, KernelEstimator
 from rarefy.kernel._extraction import Subspace, extract_subspace
 from rarefy.kernel._landmarks import RULES, check_rule
 from rarefy.kernel._subspace_certificate import certify_subspace
@@ -23,6 +23,7 @@ SUBSPACE_CONSTRAINTS: dict[str, list[Any]] = KERNEL_CONSTRAINTS | {
     "n_components": [COUNT, None],
     "n_landmarks": [COUNT, None],
     "landmarks": [StrOptions(set(RULES)), "array-like"],
+    "standardize": STANDARDIZE,
     "random_state": ["random_state"],
 }
 
@@ -33,6 +34,7 @@ class SubspaceEstimator(KernelEstimator):
     n_components: int | None
     n_landmarks: int | None
     landmarks: Any
+    standardize: Any
     random_state: Any
 
     def _check_landmarks(self) -> None:
@@ -62,6 +64,16 @@ class SubspaceEstimator(KernelEstimator):
                 "eigenvalues, whose kernel differs from the one given.",
                 TruncatedRankWarning,
             )
+        if subspace.resembles is not None:
+            change = {"the identity": "smaller", "a constant": "larger"}[subspace.resembles]
+            advice = f"Use a {change} gamma, or gamma='mean_distance', which adapts to the data."
+            if "gamma" not in subspace.kernel.parameters:
+                advice = "Centre and scale the columns, or use another kernel."
+            warn_user(
+                f"the kernel matrix of {owner}'s landmarks is numerically {subspace.resembles}: it says nothing about "
+                f"which samples are alike. {advice}",
+                DegenerateKernelWarning,
+            )
         if kept < subspace.n_requested and self.n_components is not None:
             warn_user(
                 f"{owner} keeps {kept} of {subspace.n_requested} components: the other eigenvalues of the landmarks' "
@@ -81,9 +93,10 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Subspace
     Parameters
     ----------
     n_components : int or None, default=None
-        Dimension S of the subspace; None means 100, or the number of landmarks if that is smaller.
+        Dimension S of the subspace; None means a tenth of the number of samples, but at least 100 and at most 400, or
+        the number of landmarks if that is smaller.
     n_landmarks : int or None, default=None
-        Number L of landmarks; None means 1000 or ten times `n_components`, whichever is more, or all samples if they
+        Number L of landmarks; None means 1000 or five times `n_components`, whichever is more, or all samples if they
         are fewer. Not used when `landmarks` is an array.
     landmarks : {"random", "kmeans", "leverage", "cholesky"} or array-like of int, default="random"
         How the landmarks are chosen:
@@ -94,14 +107,19 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Subspace
           scores, estimated from a first random choice);
         - "cholesky": one by one the sample that those before represent worst (pivoted Cholesky factorisation);
         - an array: the samples with these row numbers.
+    standardize : bool or "auto", default="auto"
+        Whether columns are divided by their standard deviations before the kernel compares samples. "auto" does so if
+        otherwise few columns, those with the largest units, would decide (fewer than 40 % of the columns, by the ratio
+        of the squared sum of variances to the sum of their squares), and never for sparse input or a kernel that is a
+        function.
     kernel : str or callable, default="rbf"
         "rbf", "poly" or "polynomial", "sigmoid", "laplacian", "linear", "cosine", "chi2", "additive_chi2",
         "histogram_intersection", "spline", "wave", "precomputed", or a function of two samples that returns a number.
-    gamma : float, {"scale", "auto", "mean_distance"} or None, default=None
-        Width parameter of the kernels "rbf", "poly", "sigmoid", "laplacian" and "chi2". None is the default of
-        `sklearn.metrics.pairwise`: one over the number of features, and 1 for "chi2". "auto" is one over the number of
-        features, "scale" divides this by the variance of X, "mean_distance" is one over the mean squared distance of
-        two training samples.
+    gamma : float, {"mean_distance", "scale", "auto"} or None, default="mean_distance"
+        Width parameter of the kernels "rbf", "poly", "sigmoid", "laplacian" and "chi2". "mean_distance" is one over the
+        mean squared distance of two training samples, "auto" one over the number of features, "scale" divides this by
+        the variance of X. None is the default of `sklearn.metrics.pairwise`: one over the number of features, and 1 for
+        "chi2".
     degree : float, default=3
         Degree of the kernel "poly".
     coef0 : float, default=1
@@ -125,6 +143,8 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Subspace
         Matrix that turns kernel values with the landmarks into coordinates.
     gamma_ : float or None
         The width parameter in use; None if the kernel has none or uses its default.
+    scale_ : ndarray of shape (n_features_in_,) or None
+        What the columns are divided by before the kernel compares samples; None if they stay as they are.
     energy_kept_ : float
         Share of the trace of the landmarks' kernel matrix that is in the subspace.
     kernel_ : BoundKernel
@@ -167,8 +187,9 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Subspace
         *,
         n_landmarks: int | None = None,
         landmarks: Any = "random",
+        standardize: bool | str = "auto",
         kernel: Any = "rbf",
-        gamma: float | str | None = None,
+        gamma: float | str | None = "mean_distance",
         degree: float = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
@@ -177,6 +198,7 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Subspace
         self.n_components = n_components
         self.n_landmarks = n_landmarks
         self.landmarks = landmarks
+        self.standardize = standardize
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -222,6 +244,7 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Subspace
         self.landmarks_ = None if kernel.precomputed else chosen.places
         self.map_, self.energy_kept_ = subspace.map, subspace.energy
         self.kernel_, self.gamma_ = kernel, kernel.parameters.get("gamma")
+        self.scale_ = None if kernel.factors is None else 1.0 / kernel.factors
         self._subspace = subspace
         return self
 

@@ -46,30 +46,36 @@ class SubspaceLPSVC(ClassifierMixin, SubspaceEstimator):
 
     Parameters
     ----------
-    alpha : float, default=0.1
+    alpha : float, default=0.3
         Weight of the norm (the authors' C); 0 is robust linear programming.
     norm : {1, 2, "inf"}, default=1
         Norm of w. With 2 it is the ordinary support vector machine with C = ||w|| / alpha.
     multi_class : {"ovr", "direct"}, default="ovr"
         With more than two classes, one program for each class against the others, or one linear program for all
-        classes (norm 1 only).
+        classes (not for norm 2).
     n_components : int or None, default=None
-        Dimension S of the subspace; None means 100, or the number of landmarks if that is smaller.
+        Dimension S of the subspace; None means a tenth of the number of samples, but at least 100 and at most 400, or
+        the number of landmarks if that is smaller.
     n_landmarks : int or None, default=None
-        Number L of landmarks that span the subspace; None means 1000 or ten times `n_components`, whichever is more, or
-        all samples if they are fewer. Not used when `landmarks` is an array.
+        Number L of landmarks that span the subspace; None means 1000 or five times `n_components`, whichever is more,
+        or all samples if they are fewer. Not used when `landmarks` is an array.
     landmarks : {"random", "kmeans", "leverage", "cholesky"} or array-like of int, default="random"
         How the landmarks are chosen: at random; centres of clusters; at random with probabilities that grow with what a
         sample adds to the subspace; one by one the sample that those before represent worst; or the samples with these
         row numbers.
+    standardize : bool or "auto", default="auto"
+        Whether columns are divided by their standard deviations before the kernel compares samples. "auto" does so if
+        otherwise few columns, those with the largest units, would decide (fewer than 40 % of the columns, by the ratio
+        of the squared sum of variances to the sum of their squares), and never for sparse input or a kernel that is a
+        function.
     kernel : str or callable, default="rbf"
         "rbf", "poly" or "polynomial", "sigmoid", "laplacian", "linear", "cosine", "chi2", "additive_chi2",
         "histogram_intersection", "spline", "wave", "precomputed", or a function of two samples that returns a number.
-    gamma : float, {"scale", "auto", "mean_distance"} or None, default=None
-        Width parameter of the kernels "rbf", "poly", "sigmoid", "laplacian" and "chi2". None is the default of
-        `sklearn.metrics.pairwise`: one over the number of features, and 1 for "chi2". "auto" is one over the number of
-        features, "scale" divides this by the variance of X, "mean_distance" is one over the mean squared distance of
-        two training samples.
+    gamma : float, {"mean_distance", "scale", "auto"} or None, default="mean_distance"
+        Width parameter of the kernels "rbf", "poly", "sigmoid", "laplacian" and "chi2". "mean_distance" is one over the
+        mean squared distance of two training samples, "auto" one over the number of features, "scale" divides this by
+        the variance of X. None is the default of `sklearn.metrics.pairwise`: one over the number of features, and 1 for
+        "chi2".
     degree : float, default=3
         Degree of the kernel "poly".
     coef0 : float, default=1
@@ -149,15 +155,16 @@ class SubspaceLPSVC(ClassifierMixin, SubspaceEstimator):
 
     def __init__(
         self,
-        alpha: float = 0.1,
+        alpha: float = 0.3,
         *,
         norm: Any = 1,
         multi_class: str = "ovr",
         n_components: int | None = None,
         n_landmarks: int | None = None,
         landmarks: Any = "random",
+        standardize: bool | str = "auto",
         kernel: Any = "rbf",
-        gamma: float | str | None = None,
+        gamma: float | str | None = "mean_distance",
         degree: float = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
@@ -173,6 +180,7 @@ class SubspaceLPSVC(ClassifierMixin, SubspaceEstimator):
         self.n_components = n_components
         self.n_landmarks = n_landmarks
         self.landmarks = landmarks
+        self.standardize = standardize
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -334,10 +342,10 @@ class SubspaceLPSVC(ClassifierMixin, SubspaceEstimator):
 
     def _check_together(self) -> None:
         self._check_landmarks()
-        if self.multi_class == "direct" and self.norm != 1:
+        if self.multi_class == "direct" and self.norm == 2:
             raise ParameterError(
-                f"multi_class='direct' of {type(self).__name__} is a linear program for norm=1; got norm={self.norm!r}."
-                " Use multi_class='ovr' for other norms."
+                f"multi_class='direct' of {type(self).__name__} is a linear program for norm=1 and norm='inf'; got "
+                "norm=2. Use multi_class='ovr' for it."
             )
 
     def _loss_weights(self, y: Any, classes: NDArray[Any], labels: Index, weights: Array) -> Array:

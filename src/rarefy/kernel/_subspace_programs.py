@@ -10,7 +10,8 @@ from threadpoolctl import threadpool_limits
 from rarefy._parallel import run_parallel
 from rarefy.core.linalg.rows import Array, DenseRows, Index
 from rarefy.core.solvers.box_lp import BoxLP
-from rarefy.core.svm.norm_svm import Norm, NormSVM, direct_svm, extra_columns, norm_svm
+from rarefy.core.svm.dual_bound import Norm, extra_columns
+from rarefy.core.svm.norm_svm import NormSVM, direct_svm, norm_svm
 from rarefy.kernel._extraction import Subspace
 
 
@@ -93,7 +94,8 @@ class SubspacePrograms:
         )
 
     def _direct(self, alpha: float, start: BoxLP | None) -> NormSVM:
-        return direct_svm(self.rows, self.labels, self.n_classes, alpha, self.weights, start=start, **self._accuracy())
+        common: dict[str, Any] = {"norm": self.norm, "start": start} | self._accuracy()
+        return direct_svm(self.rows, self.labels, self.n_classes, alpha, self.weights, **common)
 
     def _accuracy(self) -> dict[str, Any]:
         return {"tol": self.tol, "max_iter": self.max_iter}

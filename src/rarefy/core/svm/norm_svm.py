@@ -14,15 +14,17 @@ program for each t, and one number to find.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from rarefy.core.linalg.class_pairs import ClassPairs
+from rarefy.core.linalg.class_pairs import ClassPairs, contrasts
 from rarefy.core.linalg.rows import Array, Index, Rows
 from rarefy.core.solvers.box_lp import BoxLP, Status, box_lp
+from rarefy.core.svm.dual_bound import DualBound, Norm, extra_columns
 
-Norm = Literal[1, 2, "inf"]
+_SHARE = 0.3
+"""Of the accepted gap, which programs are solved to: the rest is for making their variables feasible."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +38,6 @@ class NormSVM:
     n_iter: int
     status: Status
     program: BoxLP
-
-
-def extra_columns(norm: Norm) -> int:
-    """How many columns F has beside the coordinates: the first is one, a second is zero."""
-    return 2 if norm == "inf" else 1
 
 
 def norm_svm(
@@ -81,10 +78,10 @@ def norm_svm(
     callback : callable or None
         Called with (iteration, relative gap) in every iteration.
     """
-    options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "callback": callback}
+    options: dict[str, Any] = {"tol": _SHARE * tol, "max_iter": max_iter, "callback": callback}
     options["gram"] = F.gram() if gram is None else gram
     if norm == 2 and alpha > 0.0:
-        return _two_norm(F, y, alpha, p, start, options)
+        return _two_norm(F, y, alpha, p, start, options | {"tol": tol})
     S = F.shape[1] - extra_columns(norm)
     few, cost, lower, upper, rhs = (_one_norm if norm != "inf" else _maximum_norm)(S, alpha)
     found = box_lp(
@@ -97,52 +94,77 @@ def norm_svm(
         start=start,
         **options,
     )
-    v = -found.y
-    if norm != "inf":
-        sparse = np.append(_without_noise(v[:S], found.x[len(y) :], alpha), v[S])
-        choices = (_at_the_vertex(F, y, p, sparse, found), sparse, v)
-        values = [_value(F, y, alpha, p, choice) for choice in choices]
-        # The first that is optimal up to rounding: exact zeros are preferred.
-        v = next(
-            c for c, value in zip(choices, values, strict=True) if value <= min(values) + 0.1 * tol * (1.0 + value)
-        )
-    w, b = v[:S], v[S : S + 1]
-    objective = _value(F, y, alpha, p, v) if norm != "inf" else alpha * float(np.abs(w).max()) + _hinge(F, y, p, v)
-    return NormSVM(w[None], b, objective, objective + found.objective, found.n_iter, found.status, found)
+    problem = _Problem(F.shape[1], alpha, p, norm, lambda v: y * (F @ v), lambda free: F.take(free) * y[free, None])
+    v, objective = problem.best_of(-found.y, found.x[len(y) :], np.abs(found.x[: len(y)]), tol)
+    dual = DualBound(F, np.minimum(y, 0.0) * p, np.maximum(y, 0.0) * p, y, alpha, norm, np.ones((1, 1)), F.shape[1])
+    return _solved(v[None, :S], v[S : S + 1], objective, dual, found, tol)
 
 
-def _value(F: Rows, y: Array, alpha: float, p: Array, v: Array) -> float:
-    return alpha * float(np.abs(v[:-1]).sum()) + _hinge(F, y, p, v)
+def _solved(w: Array, b: Array, objective: float, dual: DualBound, found: BoxLP, tol: float) -> NormSVM:
+    """What was found, which is optimal if its value is proved to be."""
+    gap = max(objective - dual.bound(found.x[: len(dual.y)], 0.1 * tol * (1.0 + objective)), 0.0)
+    status: Status = "optimal" if gap <= tol * (1.0 + objective) else "stalled"
+    return NormSVM(w, b, objective, gap, found.n_iter, status, found)
 
 
-def _at_the_vertex(F: Rows, y: Array, p: Array, v: Array, found: BoxLP) -> Array:
-    """Move the nonzero weights by the least step that puts the samples strictly between bounds on the margin.
+@dataclass(frozen=True)
+class _Problem:
+    """The value of weights and intercepts u (one row for each score, one after the other), and nearby better ones."""
 
-    An interior point method comes as close to a vertex as its barrier allows; the equations of the vertex give the
-    remaining digits.
-    """
-    beta = np.abs(found.x[: len(y)])
-    free = np.flatnonzero((beta > 1e-6 * p) & (beta < (1.0 - 1e-6) * p))
-    active = np.append(np.flatnonzero(v[:-1]), len(v) - 1)
-    if not 0 < len(free) <= 4 * len(v):
-        return v
-    system = F.take(free)[:, active]
-    step = np.linalg.lstsq(system, y[free] - system @ v[active], rcond=1e-12)[0]
-    moved = v.copy()
-    moved[active] += step
-    return moved
+    k: int
+    """Numbers in a row: weights, intercept, and a zero for the maximum norm."""
+    alpha: float
+    p: Array
+    norm: Norm
+    margins: Callable[[Array], Array]
+    rows: Callable[[Index], Array]
+    """Derivatives of some margins in u."""
 
+    def value(self, u: Array) -> float:
+        w = u.reshape(-1, self.k)[:, : self.k - extra_columns(self.norm)]
+        size = float(np.abs(w).sum() if self.norm == 1 else np.abs(w).max(axis=1).sum())
+        return self.alpha * size + float(self.p @ np.maximum(0.0, 1.0 - self.margins(u)))
 
-def _hinge(F: Rows, y: Array, p: Array, v: Array) -> float:
-    return float(p @ np.maximum(0.0, 1.0 - y * (F @ v)))
+    def best_of(self, u: Array, z: Array, beta: Array, tol: float) -> tuple[Array, float]:
+        """The multipliers u themselves, with exact zeros, or moved to the vertex: the first that is optimal.
 
+        z are the variables of the coordinates, beta those of the samples.
+        """
+        choices = [u]
+        if self.norm == 1:
+            sparse = self._without_noise(u, z)
+            choices = [self._at_the_vertex(sparse, beta), sparse, u]
+        values = [self.value(choice) for choice in choices]
+        # Exact zeros are preferred, up to rounding.
+        best = min(values)
+        return next((c, v) for c, v in zip(choices, values, strict=True) if v <= best + 0.1 * tol * (1.0 + best))
 
-def _without_noise(w: Array, z: Array, alpha: float) -> Array:
-    """Exact zeros where the multiplier's bound |z| <= alpha is slack: by complementarity w is zero there."""
-    if alpha == 0.0:
-        return w
-    slack = 1.0 - np.abs(z) / alpha
-    return np.where(np.abs(w) <= slack * float(np.abs(w).max(initial=0.0)), 0.0, w)
+    def _without_noise(self, u: Array, z: Array) -> Array:
+        """Exact zeros where the multiplier's bound |z| <= alpha is slack: by complementarity w is zero there."""
+        if self.alpha == 0.0:
+            return u
+        table = u.reshape(-1, self.k).copy()
+        w = table[:, :-1]
+        slack = 1.0 - np.abs(z.reshape(w.shape)) / self.alpha
+        w[np.abs(w) <= slack * float(np.abs(w).max(initial=0.0))] = 0.0
+        return table.ravel()
+
+    def _at_the_vertex(self, u: Array, beta: Array) -> Array:
+        """Move the nonzero weights by the least step that puts the samples strictly between bounds on the margin.
+
+        An interior point method comes as close to a vertex as its barrier allows; the equations of the vertex give the
+        remaining digits.
+        """
+        free = np.flatnonzero((beta > 1e-6 * self.p) & (beta < (1.0 - 1e-6) * self.p))
+        table = u.reshape(-1, self.k).copy()
+        used = table != 0.0
+        used[:, -1] = True
+        if not 0 < len(free) <= 4 * len(u):
+            return u
+        system = self.rows(free)[:, used.ravel()]
+        step = np.linalg.lstsq(system, 1.0 - system @ table[used], rcond=1e-12)[0]
+        table[used] += step
+        return table.ravel()
 
 
 def _one_norm(S: int, alpha: float) -> tuple[Array, ...]:
@@ -162,6 +184,8 @@ def _two_norm(F: Rows, y: Array, alpha: float, p: Array, start: BoxLP | None, op
     """Find the t with ||w(t)|| = t; at every t the gap to the cone program is known, and ends the search."""
     S, m, tol = F.shape[1] - 1, len(y), options["tol"]
     few, free = -np.eye(S, S + 1), np.full(S, np.inf)
+    low, high = np.minimum(y, 0.0) * p, np.maximum(y, 0.0) * p
+    dual = DualBound(F, low, high, y, alpha, 2, np.ones((1, 1)), S + 1)
     search, n_iter = _FixedPoint(), 0
     best: NormSVM | None = None
     while best is None or (best.gap > tol * (1.0 + abs(best.objective)) and search.tried < 50):
@@ -169,18 +193,18 @@ def _two_norm(F: Rows, y: Array, alpha: float, p: Array, start: BoxLP | None, op
         found = box_lp(
             F,
             np.append(-y, np.zeros(S)),
-            np.append(np.minimum(y, 0.0) * p, -free),
-            np.append(np.maximum(y, 0.0) * p, free),
+            np.append(low, -free),
+            np.append(high, free),
             few=few,
             curvature=np.append(np.zeros(m), np.full(S, t / alpha)),
             start=start,
             **(options | {"tol": 0.1 * tol}),
         )
         n_iter += found.n_iter
-        v, z = -found.y, float(np.linalg.norm(found.x[m:]))
+        v = -found.y
         size = float(np.linalg.norm(v[:S]))
-        objective = alpha * size + _hinge(F, y, p, v)
-        gap = objective - float(y @ found.x[:m]) * min(1.0, alpha / max(z, 1e-300))
+        objective = alpha * size + float(p @ np.maximum(0.0, 1.0 - y * (F @ v)))
+        gap = max(objective - dual.bound(found.x[:m], 0.1 * tol * (1.0 + objective)), 0.0)
         if best is None or gap < best.gap:
             best = NormSVM(v[None, :S], v[S:], objective, gap, n_iter, found.status, found)
         search.update(size)
@@ -219,6 +243,7 @@ def direct_svm(
     alpha: float,
     p: Array,
     *,
+    norm: Norm = 1,
     start: BoxLP | None = None,
     tol: float = 1e-8,
     max_iter: int = 200,
@@ -226,12 +251,12 @@ def direct_svm(
 ) -> NormSVM:
     """Train one SVM for all classes by a single linear program [WestonWatkins1998].
 
-    min  alpha sum_c ||w_c||_1 + sum_i p_i sum_{c != y_i} max(0, 1 - (f_{y_i}(x_i) - f_c(x_i)))
+    min  alpha sum_c ||w_c|| + sum_i p_i sum_{c != y_i} max(0, 1 - (f_{y_i}(x_i) - f_c(x_i)))
 
     Parameters
     ----------
-    F : Rows of shape (m, S + 1)
-        Coordinates, then a column of ones.
+    F : Rows of shape (m, S + extra_columns(norm))
+        Coordinates, then a column of ones (then one of zeros).
     labels : (m,) array of int
         Numbers of the classes, from 0.
     n_classes : int
@@ -240,6 +265,8 @@ def direct_svm(
         Weight of the norm.
     p : (m,) array, >= 0
         Weights of the samples.
+    norm : 1 or "inf"
+        Which norm.
     start : BoxLP or None
         Solution of a similar program, to start from.
     tol : float
@@ -249,23 +276,25 @@ def direct_svm(
     callback : callable or None
         Called with (iteration, relative gap) in every iteration.
     """
-    A, S = ClassPairs.of(F, labels, n_classes), F.shape[1] - 1
-    few: Array = -np.kron(np.eye(n_classes), np.eye(S, S + 1)).astype(np.float64)
-    n, bound = A.shape[0], np.full(len(few), alpha)
+    A, Q, k, S = ClassPairs.of(F, labels, n_classes), contrasts(n_classes), F.shape[1], F.shape[1] - extra_columns(norm)
+    few, _, lower, upper, rhs = (_one_norm if norm != "inf" else _maximum_norm)(S, alpha)
+    pairs, P = A.shape[0], np.repeat(p, n_classes - 1)
     found = box_lp(
         A,
-        np.append(-np.ones(n), np.zeros(len(few))),
-        np.append(np.zeros(n), -bound),
-        np.append(np.repeat(p, n_classes - 1), bound),
-        few=few,
+        np.append(-np.ones(pairs), np.zeros(n_classes * len(few))),
+        np.append(np.zeros(pairs), np.tile(lower, n_classes)),
+        np.append(P, np.tile(upper, n_classes)),
+        few=np.asarray(np.kron(Q, few), dtype=np.float64),
+        rhs=(Q.T @ np.tile(rhs, (n_classes, 1))).ravel(),
         start=start,
-        tol=tol,
+        tol=_SHARE * tol,
         max_iter=max_iter,
         callback=callback,
     )
-    W = -found.y.reshape(n_classes, S + 1)
-    w, b = W[:, :S], W[:, S] - W[:, S].mean()  # only differences of intercepts matter
-    w = _without_noise(w.ravel(), found.x[n:], alpha).reshape(w.shape)
-    margins = A @ np.column_stack([w, b]).ravel()
-    objective = float(alpha * np.abs(w).sum() + np.repeat(p, n_classes - 1) @ np.maximum(0.0, 1.0 - margins))
-    return NormSVM(w, b, objective, objective + found.objective, found.n_iter, found.status, found)
+    u = (Q @ -found.y.reshape(n_classes, k)).ravel()
+    problem = _Problem(k, alpha, P, norm, lambda u: A @ (Q.T @ u.reshape(n_classes, k)).ravel(), A.in_classes)
+    u, objective = problem.best_of(u, found.x[pairs:], found.x[:pairs], tol)
+    table = u.reshape(n_classes, k)
+    dual = DualBound(A, np.zeros(pairs), P, np.ones(pairs), alpha, norm, Q, k)
+    b = table[:, S] - table[:, S].mean()  # only differences of intercepts matter
+    return _solved(table[:, :S], b, objective, dual, found, tol)

@@ -70,7 +70,7 @@ def times(
         svm, svm_seconds = _timed(SVC(C=_SVC_C, cache_size=1000, **options).fit, X, y)
         svm_error = 100.0 * (1.0 - float(svm.score(X_test, y_test)))
         for size in S:
-            subspace = KernelSubspace(size, n_landmarks=L, random_state=sample, **options)
+            subspace = KernelSubspace(size, n_landmarks=L, standardize=False, random_state=sample, **options)
             _, decomposition = _timed(subspace.fit, X)
             model, seconds = _timed(_classifier(options, L, size, sample, C).fit, X, y)
             found.append(
@@ -100,7 +100,7 @@ def each_digit(
 
 def _classifier(kernel: dict[str, Any], L: int, S: int, sample: int, C: float = 1.0) -> SubspaceLPSVC:
     """The paper's C is the weight of the norm."""
-    return SubspaceLPSVC(C, n_components=S, n_landmarks=L, tol=_TOL, random_state=sample, **kernel)
+    return SubspaceLPSVC(C, n_components=S, n_landmarks=L, standardize=False, tol=_TOL, random_state=sample, **kernel)
 
 
 def _kernel(*, degree: int | None = None, gamma: float = 1.0) -> dict[str, Any]:

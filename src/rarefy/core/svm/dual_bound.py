@@ -1,0 +1,95 @@
+r"""Bounds from below on the objective of SVMs with a norm as penalty, from any dual variables.
+
+A    : (n, q k) Rows; each row has k numbers for each of q scores: coordinates, a one, and for the maximum norm a zero
+beta : (n,) dual variables, with bounds; value y^T beta
+
+Variables with A^T beta = 0 for the intercepts and ||D_c^T beta||_* <= alpha for the coordinates of each score c are
+feasible, and no weights reach less than their value. Those of a solver are feasible up to its accuracy only: they are
+mended first, and then scaled by what is still missing. So a gap to this bound holds whatever the solver did.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from rarefy.core.linalg.rows import Array, Rows
+from rarefy.core.solvers.interior_point import Factor
+
+Norm = Literal[1, 2, "inf"]
+
+_ROUNDS = 12
+"""At most so many times the sums of dual variables are mended, and no more once that does not help."""
+_EPS = float(np.finfo(np.float64).eps)
+
+
+def extra_columns(norm: Norm) -> int:
+    """How many columns there are beside the coordinates: the first is one, a second is zero."""
+    return 2 if norm == "inf" else 1
+
+
+@dataclass(frozen=True)
+class DualBound:
+    """Bounds from below on what any weights reach, by dual variables beta of the samples."""
+
+    A: Rows
+    lower: Array
+    upper: Array
+    y: Array
+    """The value is y^T beta."""
+    alpha: float
+    norm: Norm
+    Q: Array
+    """Turns sums A^T beta into those of the classes; one number for two classes."""
+    k: int
+
+    def bound(self, beta: Array, accepted: float) -> float:
+        """The value of feasible variables near beta, or of a multiple of them that is feasible.
+
+        First the sums of the intercepts are mended. If what is lost then is more than what is accepted, all sums are.
+        """
+        best = -np.inf
+        beta = np.clip(beta, self.lower, self.upper)
+        for repair in (self._balanced, *(_ROUNDS * [self._mended])):
+            beta = repair(beta)
+            value = float(self.y @ beta)
+            before, best = best, max(best, self._feasible_share(beta) * value)
+            if value - best <= accepted or value - best > 0.9 * (value - before):
+                break
+        return best
+
+    def _sums(self, beta: Array) -> Array:
+        return np.asarray(self.Q @ (self.A.T @ beta).reshape(-1, self.k))
+
+    def _feasible_share(self, beta: Array) -> float:
+        """The largest multiple, up to 1, that is feasible; sums that differ by their rounding count as equal."""
+        Z = self._sums(beta)[:, : self.k - extra_columns(self.norm)]
+        size = {1: np.abs(Z).max(initial=0.0), 2: np.linalg.norm(Z), "inf": np.abs(Z).sum(axis=1).max(initial=0.0)}
+        allowed, needed = self.alpha, float(size[self.norm])
+        if needed > allowed:
+            allowed += 4.0 * _EPS * float(self.A.column_norms().max(initial=0.0) * np.linalg.norm(beta))
+        return min(1.0, allowed / needed) if needed > 0.0 else 1.0
+
+    def _room(self, beta: Array) -> Array:
+        return np.asarray(np.minimum(beta - self.lower, self.upper - beta))
+
+    def _balanced(self, beta: Array) -> Array:
+        """Moved by a share of their room so that the sums of the intercepts are zero."""
+        column = self.k - extra_columns(self.norm)
+        C = self.A @ np.asarray(np.kron(np.eye(len(self.Q)), np.eye(1, self.k, column)).T, dtype=np.float64)
+        weighted = self._room(beta)[:, None] * C
+        shift = np.linalg.lstsq(C.T @ weighted, C.T @ beta, rcond=1e-12)[0]
+        return np.clip(beta - weighted @ shift, self.lower, self.upper)
+
+    def _mended(self, beta: Array) -> Array:
+        """The same for all sums: those of the coordinates are to be within their bounds."""
+        sums, S = self._sums(beta), self.k - extra_columns(self.norm)
+        allowed = np.zeros_like(sums)
+        if self.norm == 1:
+            allowed[:, :S] = np.clip(sums[:, :S], -self.alpha, self.alpha)
+        else:
+            sizes = np.linalg.norm(sums[:, :S], ord=2 if self.norm == 2 else 1, axis=1, keepdims=True)
+            allowed[:, :S] = sums[:, :S] * np.minimum(1.0, self.alpha / np.maximum(sizes, 1e-300))
+        room = self._room(beta)
+        shift = Factor(self.A.gram(room)).solve((self.Q.T @ (sums - allowed)).ravel())
+        return np.clip(beta - room * (self.A @ shift), self.lower, self.upper)
