@@ -18,7 +18,13 @@ from sklearn.utils.validation import check_is_fitted
 
 import rarefy
 from rarefy.exceptions import ParameterError
-from rarefy.kernel import KernelFeatureSelector, KernelFeatureSelectorCV, KernelSubspace, SubspaceLPSVC
+from rarefy.kernel import (
+    KernelFeatureSelector,
+    KernelFeatureSelectorCV,
+    KernelSubspace,
+    SubspaceLPSVC,
+    SubspaceLPSVCCV,
+)
 from rarefy.ranking import OrdinalRankRC, OrdinalRankRCCV, RankRC, RankRCCV
 from rarefy.selection import (
     BestSubsetSelector,
@@ -46,6 +52,7 @@ ESTIMATORS = [
     LPSVMSelector(),
     KernelSubspace(5, random_state=0),
     SubspaceLPSVC(n_components=5, random_state=0),
+    SubspaceLPSVCCV(SubspaceLPSVC(n_components=5, random_state=0), alphas=[0.3], gammas=[0.5], cv=3),
     KernelFeatureSelector(max_iter=3, tol=0.1),
     KernelFeatureSelectorCV(KernelFeatureSelector(max_iter=3, tol=0.1), Cs=[1.0], mus=[0.1], inits=("ones",), cv=2),
     RankRC(),

@@ -23,6 +23,7 @@ from rarefy.kernel import (
     KernelFeatureSelectorCV,
     KernelSubspace,
     SubspaceLPSVC,
+    SubspaceLPSVCCV,
 )
 from rarefy.ranking import OrdinalRankRC, OrdinalRankRCCV, RankRC, RankRCCV, SmoothedHinge
 
@@ -32,6 +33,7 @@ INSTANCES = [
     KernelSubspace(3, n_landmarks=8, gamma=0.2, landmarks="kmeans", random_state=0),
     KernelSubspace(3, n_landmarks=8, gamma="scale", landmarks="cholesky"),
     SubspaceLPSVC(random_state=0),
+    SubspaceLPSVCCV(SubspaceLPSVC(n_components=5, random_state=0), alphas=[0.3], gammas=[0.5], cv=3),
     SubspaceLPSVC(0.5, norm="inf", n_components=4, n_landmarks=9, gamma=0.3, random_state=0),
     SubspaceLPSVC(0.5, norm=2, n_components=3, gamma=0.3, class_weight="balanced", random_state=0),
     SubspaceLPSVC(0.5, multi_class="direct", n_components=3, gamma=0.3, random_state=0),

@@ -6,6 +6,7 @@ from rarefy.kernel._kernels import histogram_intersection_kernel, spline_kernel,
 from rarefy.kernel._path import RegularizationPath
 from rarefy.kernel._subspace import KernelSubspace
 from rarefy.kernel._subspace_lp import SubspaceLPSVC
+from rarefy.kernel._subspace_lp_cv import SubspaceLPSVCCV
 
 __all__ = [
     "KernelFeatureSelector",
@@ -13,6 +14,7 @@ __all__ = [
     "KernelSubspace",
     "RegularizationPath",
     "SubspaceLPSVC",
+    "SubspaceLPSVCCV",
     "histogram_intersection_kernel",
     "spline_kernel",
     "wave_kernel",

@@ -5,14 +5,22 @@ from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.utils.class_weight import compute_class_weight
 from threadpoolctl import threadpool_limits
 
 from rarefy._parallel import run_parallel
 from rarefy.core.linalg.rows import Array, DenseRows, Index
+from rarefy.core.linalg.threads import threads_over
 from rarefy.core.solvers.box_lp import BoxLP
 from rarefy.core.svm.dual_bound import Norm, extra_columns
 from rarefy.core.svm.norm_svm import NormSVM, direct_svm, norm_svm
+from rarefy.core.svm.rough_svm import rough_norm_svms
+from rarefy.exceptions import DegenerateDataError, ParameterError
 from rarefy.kernel._extraction import Subspace
+
+_NEAR = 0.2
+"""Share of the objective by which another penalty may change the value of a solution that is used as a start."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +67,7 @@ class SubspacePrograms:
     n_classes: int
     weights: Array
     norm: Norm
-    tol: float
+    tol: float | str
     max_iter: int
 
     @property
@@ -69,9 +77,15 @@ class SubspacePrograms:
 
     def solve(self, alpha: float, before: Solution | None = None, *, n_jobs: int | None = None) -> Solution:
         """Solve all programs for one alpha, starting from a solution for another one."""
+        with threads_over(self.rows.shape[0] * self.rows.shape[1]):
+            return self._solve(alpha, before, n_jobs)
+
+    def _solve(self, alpha: float, before: Solution | None, n_jobs: int | None) -> Solution:
         if self.is_direct:
             return Solution((self._direct(alpha, None if before is None else before.programs[0].program),))
         positives = [1] if self.n_classes == 2 else list(range(self.n_classes))
+        if self.tol == "predictions":
+            return self._until_predictions_settle(positives, alpha)
         starts = [None] * len(positives) if before is None else [one.program for one in before.programs]
         tasks = [(positive, alpha, start) for positive, start in zip(positives, starts, strict=True)]
         jobs = min(effective_n_jobs(n_jobs), len(tasks))
@@ -80,12 +94,26 @@ class SubspacePrograms:
         return Solution(tuple(found))
 
     def solve_path(self, alphas: Array, *, n_jobs: int | None = None) -> tuple[Solution, ...]:
-        """Solve for many alphas, from the largest to the smallest, each from the solution before."""
+        """Solve for many alphas, from the largest to the smallest, each from the one before if that is near."""
         found: dict[int, Solution] = {}
         before = None
         for i in np.argsort(-alphas).tolist():
-            found[i] = before = self.solve(float(alphas[i]), before, n_jobs=n_jobs)
+            alpha = float(alphas[i])
+            near = before if before is not None and self._is_near(found[before], float(alphas[before]), alpha) else None
+            found[i] = self.solve(alpha, None if near is None else found[near], n_jobs=n_jobs)
+            before = i
         return tuple(found[i] for i in range(len(alphas)))
+
+    def _is_near(self, solution: Solution, old: float, new: float) -> bool:
+        """Whether a solution is a good start: an interior point method starts better from the middle than from afar."""
+        w = np.abs(solution.coef)
+        size = {1: w.sum(), 2: np.linalg.norm(w, axis=1).sum(), "inf": w.max(axis=1).sum()}[self.norm]
+        return bool(abs(old - new) * size <= _NEAR * float(solution.objective.sum()))
+
+    def _until_predictions_settle(self, positives: list[int], alpha: float) -> Solution:
+        Y = np.where(self.labels[:, None] == np.array(positives), 1.0, -1.0)
+        assert self.gram is not None  # `SubspaceLPSVC` allows no direct program with this tolerance
+        return Solution(tuple(rough_norm_svms(self.rows, Y, alpha, self.weights, norm=self.norm, gram=self.gram)))
 
     def _one_against_rest(self, positive: int, alpha: float, start: BoxLP | None) -> NormSVM:
         y = np.where(self.labels == positive, 1.0, -1.0)
@@ -110,7 +138,7 @@ def subspace_programs(
     n_classes: int,
     norm: Norm,
     multi_class: str,
-    tol: float,
+    tol: float | str,
     max_iter: int,
 ) -> SubspacePrograms:
     """The programs for samples in a subspace: coordinates, and a Gram matrix for all classes.
@@ -131,8 +159,8 @@ def subspace_programs(
         Norm of the weights.
     multi_class : {"ovr", "direct"}
         One program for each class against the others, or one for all.
-    tol : float
-        Accepted relative duality gap.
+    tol : float or "predictions"
+        Accepted relative duality gap, or to stop when predictions hardly change.
     max_iter : int
         Iterations of the solver.
     """
@@ -143,3 +171,18 @@ def subspace_programs(
     rows = DenseRows(F)
     gram = None if multi_class == "direct" and n_classes > 2 else rows.gram()
     return SubspacePrograms(rows, gram, labels, n_classes, weights, norm, tol, max_iter)
+
+
+def loss_weights(class_weight: Any, y: Any, classes: NDArray[Any], labels: Index, weights: Array, owner: str) -> Array:
+    """Factors on the losses: weights of samples times weights of classes."""
+    factors = compute_class_weight(class_weight, classes=classes, y=y)
+    if not np.all(np.isfinite(factors) & (factors >= 0.0)):
+        raise ParameterError(f"class_weight of {owner} must have finite factors >= 0; got {class_weight!r}.")
+    losses: Array = weights * factors[labels]
+    counted = np.bincount(labels, weights=losses)
+    if np.count_nonzero(counted) < 2:
+        raise DegenerateDataError(
+            f"{owner} needs at least two classes; y has 1 class (counting samples with a weight), "
+            f"{classes.tolist()[int(counted.argmax())]!r}."
+        )
+    return losses

@@ -1,6 +1,5 @@
 """Choosing the parameters of a ranker on held-out samples: what classes and levels share."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from numbers import Integral
@@ -19,6 +18,7 @@ from rarefy._delegation import delegated
 from rarefy._fit import check_parameters, fit_method
 from rarefy._parallel import run_parallel
 from rarefy._parameters import check_grid, resolved_seed
+from rarefy._search import best_of_equals, fold_means, listed, search_results
 from rarefy._warnings import warn_user
 from rarefy.core.linalg.rows import Array, Index
 from rarefy.exceptions import DegenerateDataError, ParameterError
@@ -27,9 +27,6 @@ from rarefy.ranking._base import KernelRanker
 from rarefy.ranking._problem import TrainingData, expand
 from rarefy.ranking._scoring import Measure
 from rarefy.ranking._solve import solve_path
-
-_TIE = 1e-12
-"""Means that differ by less are equal."""
 
 
 class RankerCV(BaseEstimator):
@@ -101,9 +98,9 @@ class RankerCV(BaseEstimator):
         chosen = chosen._fit_with(X, y, sample_weight, held_out)
         self._warn_if_stopped(sum(fold.n_stopped for fold in found), table.size)
         params = [self._params(ranker) | {"alpha": float(alpha)} for ranker, alpha in product(rankers, alphas)]
-        self.best_estimator_, self.best_params_, self.best_score_ = chosen, params[best], _means(table)[best]
+        self.best_estimator_, self.best_params_, self.best_score_ = chosen, params[best], fold_means(table)[best]
         self.alpha_, self.alphas_, self.cv_scores_ = float(alphas[at]), alphas, table
-        self.cv_results_, self.held_out_scores_ = _results(params, table), held_out
+        self.cv_results_, self.held_out_scores_ = search_results(params, table), held_out
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -180,8 +177,8 @@ class RankerCV(BaseEstimator):
         check_parameters(given)
         seed = resolved_seed(given.random_state)
         rankers = []
-        for basis in _listed("bases", self.bases, given.basis, self._owner):
-            for gamma in _listed("gammas", self.gammas, given.gamma, self._owner):
+        for basis in listed("bases", self.bases, given.basis, self._owner):
+            for gamma in listed("gammas", self.gammas, given.gamma, self._owner):
                 ranker = clone(given).set_params(basis=basis, gamma=gamma, random_state=seed)
                 check_parameters(ranker)
                 self._check_ranker(ranker)
@@ -203,14 +200,13 @@ class RankerCV(BaseEstimator):
 
     def _best(self, table: Array, alphas: Array, data: TrainingData) -> int:
         """The candidate with the largest mean over the folds that can be used; of equal ones the strongest penalty."""
-        means = _means(table)
+        means = fold_means(table)
         if np.isnan(means).all():
             raise DegenerateDataError(
                 f"{self._owner} found no fold with samples of both classes to learn from and to check with; y has "
                 f"{len(data.rare)} rare samples and cv makes {table.shape[1]} folds. Use fewer folds."
             )
-        equal = np.flatnonzero(means >= np.nanmax(means) - _TIE)
-        return int(equal[np.argmax(alphas[equal])])
+        return best_of_equals(means, alphas)
 
     def _warn_if_stopped(self, n_stopped: int, n_all: int) -> None:
         if n_stopped:
@@ -269,30 +265,3 @@ def _score_fold(
     scores = expand(problem.kernel, new, problem.basis.places, np.stack([one.beta for one in rankers]).T).T
     judged = [judge.measure(levels[test], each, weights[test]) for each in scores]
     return _Fold(judged, scores, sum(not one.converged for one in rankers))
-
-
-def _listed(name: str, grid: Any, default: Any, owner: str) -> Sequence[Any]:
-    if grid is None:
-        return [default]
-    values = list(grid)
-    if not values:
-        raise ParameterError(f"{name} of {owner} must have at least one value, or be None; got {grid!r}.")
-    return values
-
-
-def _means(table: Array) -> Array:
-    """Mean of every candidate over the folds that can be used by all."""
-    usable = np.isfinite(table).all(axis=0)
-    return table[:, usable].mean(axis=1) if usable.any() else np.full(len(table), np.nan)
-
-
-def _results(params: list[dict[str, Any]], table: Array) -> dict[str, Any]:
-    """As scikit-learn's searches have them, ready for a data frame."""
-    means = _means(table)
-    usable = np.isfinite(table).all(axis=0)
-    results: dict[str, Any] = {
-        f"param_{name}": np.array([one[name] for one in params], dtype=object) for name in params[0]
-    }
-    results |= {"params": params, "mean_test_score": means, "std_test_score": table[:, usable].std(axis=1)}
-    results |= {f"split{i}_test_score": scores for i, scores in enumerate(table.T)}
-    return results | {"rank_test_score": 1 + np.sum(means[:, None] < means - _TIE, axis=1)}

@@ -18,8 +18,8 @@ from rarefy.core.solvers.interior_point import Factor
 
 Norm = Literal[1, 2, "inf"]
 
-_ROUNDS = 12
-"""At most so many times the sums of dual variables are mended, and no more once that does not help."""
+_BALANCE = 1e-13
+"""Sums of the intercepts, relative to that of absolute values, that count as zero: a few times their rounding."""
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -42,19 +42,27 @@ class DualBound:
     Q: Array
     """Turns sums A^T beta into those of the classes; one number for two classes."""
     k: int
+    ones: int | None = None
+    """Columns beside the coordinates; None means those of the norm."""
 
-    def bound(self, beta: Array, accepted: float) -> float:
+    @property
+    def S(self) -> int:
+        """Number of coordinates; the column after them is that of the intercept."""
+        return self.k - (extra_columns(self.norm) if self.ones is None else self.ones)
+
+    def bound(self, beta: Array, accepted: float, rounds: int = 12) -> float:
         """The value of feasible variables near beta, or of a multiple of them that is feasible.
 
-        First the sums of the intercepts are mended. If what is lost then is more than what is accepted, all sums are.
+        First the sums of the intercepts are mended. If what is lost then is more than what is accepted, all sums are,
+        at most so many times.
         """
         best = -np.inf
         beta = np.clip(beta, self.lower, self.upper)
-        for repair in (self._balanced, *(_ROUNDS * [self._mended])):
-            beta = repair(beta)
+        for mended in range(rounds + 1):
+            beta = self._balanced(self._mended(beta) if mended else beta)
             value = float(self.y @ beta)
-            before, best = best, max(best, self._feasible_share(beta) * value)
-            if value - best <= accepted or value - best > 0.9 * (value - before):
+            best = max(best, self._feasible_share(beta) * value)
+            if value - best <= accepted:
                 break
         return best
 
@@ -63,7 +71,10 @@ class DualBound:
 
     def _feasible_share(self, beta: Array) -> float:
         """The largest multiple, up to 1, that is feasible; sums that differ by their rounding count as equal."""
-        Z = self._sums(beta)[:, : self.k - extra_columns(self.norm)]
+        sums = self._sums(beta)
+        Z = sums[:, : self.S]
+        if float(np.abs(sums[:, self.S]).max()) > _BALANCE * float(np.abs(beta).sum()):
+            return 0.0  # the intercepts would have to be bounded
         size = {1: np.abs(Z).max(initial=0.0), 2: np.linalg.norm(Z), "inf": np.abs(Z).sum(axis=1).max(initial=0.0)}
         allowed, needed = self.alpha, float(size[self.norm])
         if needed > allowed:
@@ -75,15 +86,14 @@ class DualBound:
 
     def _balanced(self, beta: Array) -> Array:
         """Moved by a share of their room so that the sums of the intercepts are zero."""
-        column = self.k - extra_columns(self.norm)
-        C = self.A @ np.asarray(np.kron(np.eye(len(self.Q)), np.eye(1, self.k, column)).T, dtype=np.float64)
+        C = self.A @ np.asarray(np.kron(np.eye(len(self.Q)), np.eye(1, self.k, self.S)).T, dtype=np.float64)
         weighted = self._room(beta)[:, None] * C
         shift = np.linalg.lstsq(C.T @ weighted, C.T @ beta, rcond=1e-12)[0]
         return np.clip(beta - weighted @ shift, self.lower, self.upper)
 
     def _mended(self, beta: Array) -> Array:
         """The same for all sums: those of the coordinates are to be within their bounds."""
-        sums, S = self._sums(beta), self.k - extra_columns(self.norm)
+        sums, S = self._sums(beta), self.S
         allowed = np.zeros_like(sums)
         if self.norm == 1:
             allowed[:, :S] = np.clip(sums[:, :S], -self.alpha, self.alpha)
@@ -91,5 +101,9 @@ class DualBound:
             sizes = np.linalg.norm(sums[:, :S], ord=2 if self.norm == 2 else 1, axis=1, keepdims=True)
             allowed[:, :S] = sums[:, :S] * np.minimum(1.0, self.alpha / np.maximum(sizes, 1e-300))
         room = self._room(beta)
-        shift = Factor(self.A.gram(room)).solve((self.Q.T @ (sums - allowed)).ravel())
-        return np.clip(beta - room * (self.A @ shift), self.lower, self.upper)
+        inside = np.flatnonzero(room)  # mostly few
+        A = self.A.subset(inside)
+        shift = Factor(A.gram(room[inside])).solve((self.Q.T @ (sums - allowed)).ravel())
+        moved = beta.copy()
+        moved[inside] -= room[inside] * (A @ shift)
+        return np.clip(moved, self.lower, self.upper)

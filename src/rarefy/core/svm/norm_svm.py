@@ -23,8 +23,9 @@ from rarefy.core.linalg.rows import Array, Index, Rows
 from rarefy.core.solvers.box_lp import BoxLP, Status, box_lp
 from rarefy.core.svm.dual_bound import DualBound, Norm, extra_columns
 
-_SHARE = 0.3
-"""Of the accepted gap, which programs are solved to: the rest is for making their variables feasible."""
+_SHARE, _LARGEST = 0.3, 1e-5
+"""Programs are solved to a share of the accepted gap, and at least so far: the rest is for making their variables
+feasible, which those of a rough solution are far from."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class NormSVM:
     gap: float
     n_iter: int
     status: Status
-    program: BoxLP
+    program: BoxLP | None
 
 
 def norm_svm(
@@ -78,7 +79,7 @@ def norm_svm(
     callback : callable or None
         Called with (iteration, relative gap) in every iteration.
     """
-    options: dict[str, Any] = {"tol": _SHARE * tol, "max_iter": max_iter, "callback": callback}
+    options: dict[str, Any] = {"tol": min(_SHARE * tol, _LARGEST), "max_iter": max_iter, "callback": callback}
     options["gram"] = F.gram() if gram is None else gram
     if norm == 2 and alpha > 0.0:
         return _two_norm(F, y, alpha, p, start, options | {"tol": tol})
@@ -287,7 +288,7 @@ def direct_svm(
         few=np.asarray(np.kron(Q, few), dtype=np.float64),
         rhs=(Q.T @ np.tile(rhs, (n_classes, 1))).ravel(),
         start=start,
-        tol=_SHARE * tol,
+        tol=min(_SHARE * tol, _LARGEST),
         max_iter=max_iter,
         callback=callback,
     )
