@@ -1,7 +1,7 @@
 """Checks of the built pages: they load nothing from elsewhere, local links lead somewhere, every class has an example.
 
-A page that needs the network looks right where it is written and wrong on a train, and links in raw HTML and in pictures
-are not looked at by Sphinx. So the files that were written are read once more, and what is wrong with them is an error.
+A page that needs the network looks right where it is written and wrong on a train, and Sphinx does not look at links in
+raw HTML and in pictures. So the files that were written are read once more, and what is wrong with them is an error.
 """
 
 import inspect
@@ -56,9 +56,10 @@ def leads_nowhere(page, root):
         parts = urlsplit(address)
         if parts.scheme or parts.netloc or not parts.path:
             continue
-        if not (folder / unquote(parts.path)).resolve().is_relative_to(root.resolve()) or not (
-            folder / unquote(parts.path)
-        ).exists():
+        if (
+            not (folder / unquote(parts.path)).resolve().is_relative_to(root.resolve())
+            or not (folder / unquote(parts.path)).exists()
+        ):
             yield address
 
 

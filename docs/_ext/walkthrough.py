@@ -1,9 +1,9 @@
 """Runs the tutorials while the pages are built, in the order in which a reader would.
 
 A page of `tutorials/` is read from top to bottom in an empty folder: Python without prompts is executed, `>>>` examples
-are executed and compared, and so are the `$` lines of console blocks. What was printed must be what the page says, with
-`...` for what may differ, as in doctests; anything else is a warning, and `make docs` treats warnings as errors. Reports
-that the commands write are published beside the pages, in `reports/`.
+are executed and compared, and so are the `$` lines of console blocks. What was printed must be what the page says,
+with `...` for what may differ, as in doctests; anything else is a warning, and `make docs` treats warnings as errors.
+Reports that the commands write are published beside the pages, in `reports/`.
 """
 
 import contextlib
@@ -36,7 +36,9 @@ def steps(page):
             continue
         place = page.index(">>> " + piece.source.splitlines()[0], place)
         found.append((place, "example", piece))
-    return [(kind, text, page.count("\n", 0, place) + 1) for place, kind, text in sorted(found, key=lambda step: step[0])]
+    return [
+        (kind, text, page.count("\n", 0, place) + 1) for place, kind, text in sorted(found, key=lambda step: step[0])
+    ]
 
 
 def commands(block):
@@ -87,7 +89,9 @@ def _run(app, docname, content):
     published.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         for line, step, printed in run_page(content[0]):
-            logger.warning("%s printed something else:\n%s", step, printed, location=(docname, line), type="walkthrough")
+            logger.warning(
+                "%s printed something else:\n%s", step, printed, location=(docname, line), type="walkthrough"
+            )
         for report in sorted(Path.cwd().glob("*.html")):
             shutil.copy(report, published / f"{Path(docname).name}-{report.name}")
 

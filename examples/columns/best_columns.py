@@ -43,9 +43,9 @@ print(f"Checked again from the data: {bool(certificate.verify(X, y))}")
 # Beside other selectors
 # ----------------------
 #
-# The bound is about *every* choice of 20 genes, so it also says how good the genes of other selectors are. Those of the
-# F-test reach about 89 % of the best objective, and all are from two groups, because it looks at each gene alone: their
-# error on 2000 further patients is 25 %, that of the best genes 9 %. RFE and an l1 penalty are in between.
+# The bound is about *every* choice of 20 genes, so it also says how good the genes of other selectors are. Those of
+# the F-test reach about 89 % of the best objective, and all are from two groups, because it looks at each gene alone:
+# their error on 2000 further patients is 25 %, that of the best genes 9 %. RFE and an l1 penalty are in between.
 
 
 def others(X, y):
@@ -85,10 +85,10 @@ for name, columns in {"BestSubsetSelector": certificate.indices, **others(X, y)}
 # C is a dial
 # -----------
 #
-# The smaller it is, the closer the choice is to a filter (at 0.00001 all 20 genes are those of a filter), and the more
-# genes are settled: in every best choice, or in none. A large C fits 100 patients too closely: at 0.03 less is proved,
-# the genes are from 13 groups and the error is 14 %. The best objective at an unsuitable C is not the best predictor:
-# choose C by cross-validation if you want to predict.
+# The smaller it is, the closer the choice is to a filter (at 0.00001 all 20 genes are those of a filter), and the
+# more genes are settled: in every best choice, or in none. A large C fits 100 patients too closely: at 0.03 less is
+# proved, the genes are from 13 groups and the error is 14 %. The best objective at an unsuitable C is not the best
+# predictor: choose C by cross-validation if you want to predict.
 
 alone = np.argsort(-np.abs(X.T @ (y - y.mean())), kind="stable")[:R]
 print("     C   share  in every best choice  in none  shared with a filter  groups   error")
@@ -105,7 +105,8 @@ for c in (1e-5, 1e-4, 1e-3, 1e-2, 3e-2):
 # What was reached, and what nobody can beat
 # ------------------------------------------
 #
-# On the left the objective against the number of genes; on the right what is proved about single genes when 20 are kept.
+# On the left the objective against the number of genes; on the right what is proved about single genes when 20 are
+# kept.
 
 
 def draw(X, y, r, C):

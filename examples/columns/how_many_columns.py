@@ -2,8 +2,8 @@
 How many columns are enough?
 ============================
 
-569 tumours, 30 measurements (scikit-learn's breast cancer data). One dual vector bounds every number of columns at once,
-so the curve of what was reached and the curve of what nobody can beat cost little more than single points. The
+569 tumours, 30 measurements (scikit-learn's breast cancer data). One dual vector bounds every number of columns at
+once, so the curve of what was reached and the curve of what nobody can beat cost little more than single points. The
 recommended number is the smallest that keeps a stated share of what all columns allow.
 """
 

@@ -2,9 +2,9 @@
 How many columns a 1-norm SVM keeps
 ===================================
 
-The sum of absolute weights as penalty sets most weights exactly to zero; how many are left follows from C and cannot be
-asked for. `LPSVMSelector` solves that linear program exactly, and reports the distance to the optimum. Here are 100 rows
-and 500 columns, of which the first 20 differ between the classes, the later the more.
+The sum of absolute weights as penalty sets most weights exactly to zero; how many are left follows from C and cannot
+be asked for. `LPSVMSelector` solves that linear program exactly, and reports the distance to the optimum. Here are
+100 rows and 500 columns, of which the first 20 differ between the classes, the later the more.
 """
 
 import matplotlib.pyplot as plt
@@ -22,8 +22,8 @@ for C, model in zip(CS, models, strict=True):
     print(f"{C:6.3f}  {model.support_.sum():7d}  {model.support_[:20].sum():8d}  {model.duality_gap_:11.0e}")
 
 # %%
-# With a small C few columns are kept, most of them relevant. With a large one as many as it takes to fit every row, most
-# of them noise: an l1 penalty says nothing about how many columns are *needed*.
+# With a small C few columns are kept, most of them relevant. With a large one as many as it takes to fit every row,
+# most of them noise: an l1 penalty says nothing about how many columns are *needed*.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
 left.plot(CS, [model.support_.sum() for model in models], "o-", label="all")

@@ -65,10 +65,10 @@ print(f"{X.shape[0]} documents, {X.shape[1]} words, {100 * X.nnz / np.prod(X.sha
 print(f"accuracy with all words: {everything['test_score'].mean():.3f}\n")
 
 # %%
-# For these labels simpler choices are better: all words, the most frequent ones and the chi-squared test, which looks at
-# the labels. The topics differ in words of middling frequency, and a count finds those. What `BSSSelector` is better at
-# is what holds for every *other* question about the same documents: how much squared radius over squared margin can grow
-# at most.
+# For these labels simpler choices are better: all words, the most frequent ones and the chi-squared test, which looks
+# at the labels. The topics differ in words of middling frequency, and a count finds those. What `BSSSelector` is
+# better at is what holds for every *other* question about the same documents: how much squared radius over squared
+# margin can grow at most.
 
 results = {}
 print("words  method      accuracy  squared radius / squared margin grows at most by (any labels, three folds)")

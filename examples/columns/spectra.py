@@ -2,10 +2,10 @@
 Which wavelengths of a spectrum?
 ================================
 
-60 generated spectra of mixtures of five substances, at 400 wavelengths. Neighbouring wavelengths say nearly the same, so
-a few of them hold nearly everything. Without labels, three selectors choose them: pivoted QR takes the wavelength that
-those before explain least, leverage scores prefer wavelengths that few others can replace, and a random choice is what
-both have to beat.
+60 generated spectra of mixtures of five substances, at 400 wavelengths. Neighbouring wavelengths say nearly the same,
+so a few of them hold nearly everything. Without labels, three selectors choose them: pivoted QR takes the wavelength
+that those before explain least, leverage scores prefer wavelengths that few others can replace, and a random choice
+is what both have to beat.
 """
 
 import matplotlib.pyplot as plt
@@ -21,8 +21,8 @@ X = rng.dirichlet(np.ones(5), 60) @ peaks + 0.01 * rng.standard_normal((60, 400)
 X -= X.mean(axis=0)
 
 # %%
-# How much of the squared norm of all 400 wavelengths the kept ones explain, in percent. ``sampling="adaptive"`` brings
-# the leverage scores up to date after every choice and is not random; it comes with a bound on what is left.
+# How much of the squared norm of all 400 wavelengths the kept ones explain, in percent. ``sampling="adaptive"``
+# brings the leverage scores up to date after every choice and is not random; it comes with a bound on what is left.
 
 SIZES = (2, 3, 4, 6, 8)
 chosen = {

@@ -4,8 +4,8 @@ Would the same words be chosen again?
 
 Selectors choose words on thirty resamples of 80 documents with 2000 words. The stability index is 1 when all
 resamples give the same words and 0 on average when words are drawn at random, however many are drawn. Pivoted QR and
-spectral sparsification keep most of their words, information gain fewer though it names topic words, leverage scores draw
-new ones each time, and random words come out at 0, as they must.
+spectral sparsification keep most of their words, information gain fewer though it names topic words, leverage scores
+draw new ones each time, and random words come out at 0, as they must.
 """
 
 import matplotlib.pyplot as plt

@@ -36,9 +36,9 @@ print(f"{len(X)} rows, {len(full.support_)} support vectors")
 print(f"accuracy with all {N_FEATURES} columns: {full.score(X_test, y_test):.3f}")
 
 # %%
-# With 300 columns the certificate of all rows guarantees 0.13 of the squared margin, that of the support vectors all of it:
-# their 20 dimensions are determined by 210 numbers (20 times 21 over 2), so that as many weighted columns can reproduce
-# them exactly. Accuracy on new rows is the same: here the guarantee is the only thing that differs.
+# With 300 columns the certificate of all rows guarantees 0.13 of the squared margin, that of the support vectors all
+# of it: their 20 dimensions are determined by 210 numbers (20 times 21 over 2), so that as many weighted columns can
+# reproduce them exactly. Accuracy on new rows is the same: here the guarantee is the only thing that differs.
 #
 # The supervised certificate says nothing about the 180 other rows. Some of them can end up inside the margin;
 # ``refit="all"`` would train on them too.

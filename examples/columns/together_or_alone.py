@@ -3,8 +3,8 @@ Columns that matter only together
 =================================
 
 Two columns decide the class by the sign of their product; a third has an effect of its own; the others are noise. A
-filter that looks at one column at a time cannot see the pair. Relief looks at near neighbours, so it can, as long as the
-columns of noise are few: they blur the distances.
+filter that looks at one column at a time cannot see the pair. Relief looks at near neighbours, so it can, as long as
+the columns of noise are few: they blur the distances.
 """
 
 import matplotlib.pyplot as plt
@@ -27,8 +27,8 @@ print("three columns by Relief:             ", relief.get_support(indices=True).
 print("three columns by mutual information: ", sorted(np.argsort(-alone)[:3].tolist()))
 
 # %%
-# How often all three are found, as columns of noise are added: the mean over ten draws of the share of the three columns
-# among the three that were kept.
+# How often all three are found, as columns of noise are added: the mean over ten draws of the share of the three
+# columns among the three that were kept.
 
 SIZES = (5, 12, 25, 50, 100)
 shares = {"Relief, 5 neighbours": [], "mutual information": []}

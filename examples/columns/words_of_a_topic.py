@@ -3,8 +3,8 @@ Words whose presence tells the topic
 ====================================
 
 200 generated documents about sailing and opera, 3000 words of which 80 belong to one of the topics; the others are
-invented. `InformationGainSelector` scores each word by how much its presence or absence says about the class, in bits.
-It is fast, sees one word at a time, and is a filter that is hard to beat on documents.
+invented. `InformationGainSelector` scores each word by how much its presence or absence says about the class, in
+bits. It is fast, sees one word at a time, and is a filter that is hard to beat on documents.
 """
 
 import matplotlib.pyplot as plt
@@ -20,8 +20,9 @@ selector = InformationGainSelector(80).fit(X, y)
 print("highest scores:", ", ".join(names[selector.selection_order_[:8]]))
 
 # %%
-# What do its words keep? `certify` proves which share of the objective of a linear SVM with all words they keep, for these
-# labels. The best 80 words, chosen together, keep more of it; whether they also predict better is another question.
+# What do its words keep? `certify` proves which share of the objective of a linear SVM with all words they keep, for
+# these labels. The best 80 words, chosen together, keep more of it; whether they also predict better is another
+# question.
 
 Z = X.log1p()
 best = BestSubsetSelector(80, C=0.01, standardize=False).fit(Z, y)

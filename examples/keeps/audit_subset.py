@@ -5,10 +5,10 @@ What does somebody's choice of columns keep?
 Somebody hands you a list of columns, chosen by `SelectKBest`, by `RFE` or by hand. Before you build on it you want to
 know what the discarded columns took with them.
 
-40 rows, 600 standardised columns of rank 39. Most columns repeat three factors, the others are independent. The table has
-the growth of squared radius over squared margin, the quantity that enters generalisation bounds: at most, for any labels
-(from the certificate), and measured for the labels at hand. Neither depends on a common scale of the columns, so subsets
-with and without weights can be compared.
+40 rows, 600 standardised columns of rank 39. Most columns repeat three factors, the others are independent. The table
+has the growth of squared radius over squared margin, the quantity that enters generalisation bounds: at most, for any
+labels (from the certificate), and measured for the labels at hand. Neither depends on a common scale of the columns,
+so subsets with and without weights can be compared.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 Which predictions cannot have changed?
 ======================================
 
-After selection a model predicts from few columns. For regularised least squares the distance to the prediction with *all*
-columns is bounded for every single query, without fitting the model with all columns. Where the bound is smaller than the
-prediction itself, its sign is certain.
+After selection a model predicts from few columns. For regularised least squares the distance to the prediction with
+*all* columns is bounded for every single query, without fitting the model with all columns. Where the bound is
+smaller than the prediction itself, its sign is certain.
 """
 
 import matplotlib.pyplot as plt
@@ -23,8 +23,8 @@ train, new = np.arange(100), np.arange(100, 160)
 ALPHA = 1.0
 
 # %%
-# The more words are kept, the more of the 60 new documents are certainly in the class that all words would give. That is
-# a statement about the other model, not about the truth.
+# The more words are kept, the more of the 60 new documents are certainly in the class that all words would give. That
+# is a statement about the other model, not about the truth.
 
 certain, bounds = [], {}
 SIZES = (110, 150, 250, 500)

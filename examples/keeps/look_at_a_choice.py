@@ -23,10 +23,10 @@ selector = BestSubsetSelector(10, C=0.01, max_nodes=0).fit(X, y)
 print(selector.certificate_)
 
 # %%
-# The ten chosen genes are at least 97 % as good as the best ten there are; 3 of them are in every best choice, 173 of the
-# others in none. With them an SVM reaches at least 41 % of what all 300 genes allow, and no other ten reach much more.
-# Chosen again from 80 % of the patients, 5 genes come back every time, and the rest changes: a choice that is nearly the
-# best for these patients need not be the only one.
+# The ten chosen genes are at least 97 % as good as the best ten there are; 3 of them are in every best choice, 173 of
+# the others in none. With them an SVM reaches at least 41 % of what all 300 genes allow, and no other ten reach much
+# more. Chosen again from 80 % of the patients, 5 genes come back every time, and the rest changes: a choice that is
+# nearly the best for these patients need not be the only one.
 
 report = rarefy.selection_stability(selector, X, y, n_splits=15, random_state=0)
 print(f"Chosen in every one of {len(report.n_selected)} resamples: {int(np.sum(report.frequency == 1.0))} genes")

@@ -4,8 +4,8 @@ Margin, ball, and what they become in fewer columns
 
 A hard-margin SVM is half the shortest segment between two convex hulls; the smallest ball around all samples says how
 large the data are. Radius over margin is what enters generalisation bounds, and what a certificate of kind
-"deterministic" bounds for every labelling. Here both are computed and drawn, in the two leading directions of wine samples,
-and followed as columns are left out.
+"deterministic" bounds for every labelling. Here both are computed and drawn, in the two leading directions of wine
+samples, and followed as columns are left out.
 """
 
 import matplotlib.pyplot as plt

@@ -53,13 +53,13 @@ for alpha in (3.0, 21.0):
         )
 
 # %%
-# With 180 columns (six for each dimension) the worst-case risk grows by the factors 1.20 and 1.25 for the two penalties,
-# the average one by 1.07 and 1.10; the bound is 1.5. For the one signal drawn here the risk grows less, and its bound is
-# useless, 187 and more everywhere: it has to allow for the least lucky signal, and that depends on the condition number
-# of the data.
+# With 180 columns (six for each dimension) the worst-case risk grows by the factors 1.20 and 1.25 for the two
+# penalties, the average one by 1.07 and 1.10; the bound is 1.5. For the one signal drawn here the risk grows less,
+# and its bound is useless, 187 and more everywhere: it has to allow for the least lucky signal, and that depends on
+# the condition number of the data.
 #
-# Knowing the penalty helps where it is comparable to the squared singular values: `ridge_curve` has the exact factor for a
-# range of penalties, on the right.
+# Knowing the penalty helps where it is comparable to the squared singular values: `ridge_curve` has the exact factor
+# for a range of penalties, on the right.
 
 curve = rarefy.ridge_curve(X, selector.support_, selector.weights_)
 figure, (left, right) = plt.subplots(1, 2, figsize=(9.5, 3.8), layout="constrained")

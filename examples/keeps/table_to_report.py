@@ -2,9 +2,9 @@
 From a data frame to a report
 =============================
 
-A table as people have it: numbers, a category, a target with names. `Table` says what is in it, `TableEncoder` turns it
-into numbers, a selector keeps columns with a proof, and `rarefy.report` writes one page for whoever has to believe it. The
-command ``rarefy select people.csv --target ill`` does the same from a file.
+A table as people have it: numbers, a category, a target with names. `Table` says what is in it, `TableEncoder` turns
+it into numbers, a selector keeps columns with a proof, and `rarefy.report` writes one page for whoever has to believe
+it. The command ``rarefy select people.csv --target ill`` does the same from a file.
 """
 
 import matplotlib.pyplot as plt
@@ -36,8 +36,8 @@ print(selector.certificate_.sentence)
 print("kept:", ", ".join(selector.get_feature_names_out(encoder.get_feature_names_out())))
 
 # %%
-# The report is one file that loads nothing: error against all columns, random ones and a filter, what nobody can beat,
-# and for each column what is proved, how often it is chosen again, and its nearest twin among those left out.
+# The report is one file that loads nothing: error against all columns, random ones and a filter, what nobody can
+# beat, and for each column what is proved, how often it is chosen again, and its nearest twin among those left out.
 
 page = rarefy.report(selector, pd.DataFrame(X, columns=encoder.get_feature_names_out()), y)
 print(page)

@@ -2,9 +2,9 @@
 Coordinates in a kernel's feature space
 =======================================
 
-`KernelSubspace` finds the leading directions of a kernel's feature space from a few landmarks and gives every sample its
-coordinates along them. After that any linear model can work there. Two rings that no line separates, 600 samples, 60
-landmarks.
+`KernelSubspace` finds the leading directions of a kernel's feature space from a few landmarks and gives every sample
+its coordinates along them. After that any linear model can work there. Two rings that no line separates, 600 samples,
+60 landmarks.
 """
 
 import matplotlib.pyplot as plt
@@ -24,8 +24,8 @@ print(f"accuracy on 300 new samples: {model.score(X[300:], y[300:]):.3f}")
 print(f"without the coordinates:     {LogisticRegression().fit(X[:300], y[:300]).score(X[300:], y[300:]):.3f}")
 
 # %%
-# The kernel matrix of the coordinates takes the place of the whole one. `certify_kernels` compares the two: which share of
-# the objective of a kernel SVM is kept, proved, for these labels.
+# The kernel matrix of the coordinates takes the place of the whole one. `certify_kernels` compares the two: which
+# share of the objective of a kernel SVM is kept, proved, for these labels.
 
 part = X[:200]
 K = rbf_kernel(part, gamma=2.0)

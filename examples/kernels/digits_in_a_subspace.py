@@ -2,10 +2,11 @@
 Look into a kernel classifier
 =============================
 
-A kernel SVM is a sum over hundreds of support vectors, which cannot be drawn. A subspace of a few dozen directions can:
-each direction is a picture, each class uses some of the directions, and the error falls with their number.
+A kernel SVM is a sum over hundreds of support vectors, which cannot be drawn. A subspace of a few dozen directions
+can: each direction is a picture, each class uses some of the directions, and the error falls with their number.
 
-1200 of scikit-learn's digits to train, 597 to test (10 000 and 2000 of MNIST, if the folder RAREFY_DATA has mnist.npz).
+1200 of scikit-learn's digits to train, 597 to test (10 000 and 2000 of MNIST, if the folder RAREFY_DATA has
+mnist.npz).
 """
 
 import os
@@ -63,8 +64,8 @@ print(f"SVC: {len(svc.support_)} support vectors, test error {reference:.2%}")
 
 # %%
 # Five directions leave 23 % errors, ten 9 %, forty 3 %, eighty 2 %. An `SVC` in all dimensions has an error of 0.8 %,
-# with 589 support vectors: the last few errors are in the many weak directions. No objective can be improved by more than
-# the largest gap.
+# with 589 support vectors: the last few errors are in the many weak directions. No objective can be improved by more
+# than the largest gap.
 
 figure, ax = plt.subplots(figsize=(7, 3.4), layout="constrained")
 ax.axhline(100 * reference, color="0.3", linewidth=1, linestyle=":", label="SVC, all dimensions")
@@ -79,15 +80,17 @@ ax.legend(frameon=False)
 # The leading directions
 # ----------------------
 #
-# Each direction is a weighted sum of the landmarks, 400 of the digits, in feature space; shown is the same sum of their
-# pixels. Ink on red moves a digit to one side, ink on blue to the other. The first is close to the mean digit, the next
-# separate coarse shapes, later ones finer strokes.
+# Each direction is a weighted sum of the landmarks, 400 of the digits, in feature space; shown is the same sum of
+# their pixels. Ink on red moves a digit to one side, ink on blue to the other. The first is close to the mean digit,
+# the next separate coarse shapes, later ones finer strokes.
 
 
 def tiles(pictures, labels, columns, **scale):
     """Square pictures side by side, each with its own scale and a label above it."""
     side, rows = int(np.sqrt(pictures.shape[1])), -(-len(pictures) // columns)
-    figure, axes = plt.subplots(rows, columns, figsize=(0.85 * columns, 1.05 * rows), layout="constrained", squeeze=False)
+    figure, axes = plt.subplots(
+        rows, columns, figsize=(0.85 * columns, 1.05 * rows), layout="constrained", squeeze=False
+    )
     for ax in axes.flat:
         ax.set_axis_off()
     for ax, picture, label in zip(axes.flat, pictures, labels, strict=False):
@@ -103,9 +106,9 @@ tiles(directions[:20], [str(k) for k in range(1, 21)], 10, cmap="RdBu_r", vmin=-
 # Which class uses which direction
 # --------------------------------
 #
-# The weight of a direction times the standard deviation of the digits' coordinates along it: what it adds to the spread of
-# a class's score. White cells are weights of zero, as the 1-norm leaves them. Of eighty directions a class uses 36 on
-# average; all use the first ones. The 0 needs fewest, 18, and the 8 most, 52.
+# The weight of a direction times the standard deviation of the digits' coordinates along it: what it adds to the
+# spread of a class's score. White cells are weights of zero, as the 1-norm leaves them. Of eighty directions a class
+# uses 36 on average; all use the first ones. The 0 needs fewest, 18, and the 8 most, 52.
 
 spread = used(model) * np.abs(model.coef_) * subspace.transform(X).std(axis=0)
 figure, ax = plt.subplots(figsize=(9, 3.0), layout="constrained")
@@ -120,8 +123,8 @@ figure.colorbar(image, ax=ax, label="spread of the score", pad=0.01)
 # Digits taken for others
 # -----------------------
 #
-# True class → predicted class, the surest mistakes first. Three of the twelve misclassified digits are eights, none is a
-# zero.
+# True class → predicted class, the surest mistakes first. Three of the twelve misclassified digits are eights, none
+# is a zero.
 
 scores, predicted = np.sort(model.decision_function(X_test), axis=1), model.predict(X_test)
 wrong = np.flatnonzero(predicted != y_test)

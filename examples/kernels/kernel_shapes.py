@@ -2,9 +2,9 @@
 Three more kernels
 ==================
 
-Beside the kernels of scikit-learn there are three: histogram intersection for counts, splines for a handful of columns
-between 0 and 1, and waves for places in up to three dimensions. Each is a function of two matrices, and a name for
-`KernelSubspace` and the rankers.
+Beside the kernels of scikit-learn there are three: histogram intersection for counts, splines for a handful of
+columns between 0 and 1, and waves for places in up to three dimensions. Each is a function of two matrices, and a
+name for `KernelSubspace` and the rankers.
 """
 
 import matplotlib.pyplot as plt
@@ -36,7 +36,8 @@ for kernel, more in settings.items():
     D = KernelSubspace(10, n_landmarks=80, kernel=kernel, random_state=0, **more).fit_transform(x)
     design = np.column_stack([D, np.ones(200)])
     left_over = [
-        np.var(curve - design @ np.linalg.lstsq(design, curve, rcond=None)[0]) / np.var(curve) for curve in curves.values()
+        np.var(curve - design @ np.linalg.lstsq(design, curve, rcond=None)[0]) / np.var(curve)
+        for curve in curves.values()
     ]
     print(f"{kernel:23s} {left_over[0]:17.1%} {left_over[1]:7.1%}")
 plt.show()

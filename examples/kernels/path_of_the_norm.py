@@ -2,9 +2,9 @@
 From few directions to many
 ===========================
 
-The weight `alpha` of the norm decides how many directions each class of `SubspaceLPSVC` uses. `alpha_path` solves for many
-values in one subspace, each program started from the solution before, and `PathDisplay` draws what becomes of it. Take the
-largest `alpha` on the flat part of the error.
+The weight `alpha` of the norm decides how many directions each class of `SubspaceLPSVC` uses. `alpha_path` solves for
+many values in one subspace, each program started from the solution before, and `PathDisplay` draws what becomes of
+it. Take the largest `alpha` on the flat part of the error.
 """
 
 import matplotlib.pyplot as plt

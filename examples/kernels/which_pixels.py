@@ -46,8 +46,9 @@ for pair in PAIRS:
     found.append((pair, [train[labels == digit].mean(axis=0) for digit in pair], model, errors[0]))
 
 # %%
-# 7 of the 64 pixels separate 3 from 8, 4 separate 1 from 7, and 6 separate 4 from 9. They are on strokes that one digit
-# has and the other has not, and no curvature is negative: the solutions are minima. A larger square is a larger weight.
+# 7 of the 64 pixels separate 3 from 8, 4 separate 1 from 7, and 6 separate 4 from 9. They are on strokes that one
+# digit has and the other has not, and no curvature is negative: the solutions are minima. A larger square is a larger
+# weight.
 
 figure = plt.figure(figsize=(10, 2.35), layout="constrained")
 for part, (pair, means, model, error) in zip(figure.subfigures(1, 3), found, strict=True):
@@ -56,7 +57,9 @@ for part, (pair, means, model, error) in zip(figure.subfigures(1, 3), found, str
     for panel, digit, mean in zip(part.subplots(1, 2), pair, means, strict=True):
         panel.imshow(mean.reshape(8, 8), cmap="Greys", vmin=0, vmax=1)
         size = 150 * weights[chosen] / weights.max()
-        panel.scatter(chosen % 8, chosen // 8, s=size, marker="s", facecolors="none", edgecolors="#c8553d", linewidths=2)
+        panel.scatter(
+            chosen % 8, chosen // 8, s=size, marker="s", facecolors="none", edgecolors="#c8553d", linewidths=2
+        )
         panel.set_title(f"mean {digit}", fontsize=9)
         panel.set_axis_off()
 if len(sys.argv) == 2:

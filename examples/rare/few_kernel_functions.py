@@ -2,10 +2,10 @@
 What few kernel functions can change
 ====================================
 
-`RankRC` uses the kernel functions of a few samples instead of all. How far can its scores be from those of the ranker with
-all of them? `subset_bound` knows before the fit, from shares of the classes alone; `certify_scores` measures it after the
-fit, from one gradient, and says which pairs of samples are certainly in the same order. The loss of a pair is a hinge with
-a round corner, or the logistic loss.
+`RankRC` uses the kernel functions of a few samples instead of all. How far can its scores be from those of the ranker
+with all of them? `subset_bound` knows before the fit, from shares of the classes alone; `certify_scores` measures it
+after the fit, from one gradient, and says which pairs of samples are certainly in the same order. The loss of a pair
+is a hinge with a round corner, or the logistic loss.
 """
 
 import matplotlib.pyplot as plt

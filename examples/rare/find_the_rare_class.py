@@ -2,9 +2,9 @@
 Fraud among payments
 ====================
 
-Two kinds of fraud hide among 20 000 payments, 0.5 % in all: large payments at night, and frequent ones far from home. No
-single column shows both. `RankRC`, which compares pairs of a rare and a common payment, is set beside an SVM with balanced
-class weights, logistic regression and gradient boosting.
+Two kinds of fraud hide among 20 000 payments, 0.5 % in all: large payments at night, and frequent ones far from home.
+No single column shows both. `RankRC`, which compares pairs of a rare and a common payment, is set beside an SVM with
+balanced class weights, logistic regression and gradient boosting.
 """
 
 import matplotlib.pyplot as plt
@@ -49,8 +49,8 @@ for name, model in models.items():
     print(f"{name:20s}  {area:.4f}  {precision:18.3f}  {top:12d}")
 
 # %%
-# The curves on 20 000 new payments. On data of your own gradient boosting may well be better: the guide has fourteen data
-# sets (:doc:`/guide/rare_class`).
+# The curves on 20 000 new payments. On data of your own gradient boosting may well be better: the guide has fourteen
+# data sets (:doc:`/guide/rare_class`).
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.5), layout="constrained")
 for name, values in scores.items():

@@ -23,8 +23,8 @@ X, X_new, y, y_new = train_test_split(X / X.std(axis=0), level, test_size=0.4, s
 print("samples of each level:", np.bincount(level).tolist())
 
 # %%
-# Regression on the level's number is a simpler way, and close: in the reproduction of the thesis support vector regression
-# was the better one (:doc:`/reproduction/rare_class`). A ranker does not ask how far apart two levels are.
+# Regression on the level's number is a simpler way, and close: in the reproduction of the thesis support vector
+# regression was the better one (:doc:`/reproduction/rare_class`). A ranker does not ask how far apart two levels are.
 
 search = OrdinalRankRCCV(OrdinalRankRC(random_state=0), cv=5).fit(X, y)
 fixed = OrdinalRankRC(search.alpha_, random_state=0).fit(X, y)

@@ -2,9 +2,10 @@
 A threshold that is a promise
 =============================
 
-"Find at least 80 % of the fraud": a threshold chosen on the training data finds fewer of the new cases. `certify_threshold`
-takes held-out scores of *any* model, here gradient boosting, and promises a recall with a stated confidence. It counts on
-nothing but that future rare cases are drawn like these. Then the promise is tested, a hundred times.
+"Find at least 80 % of the fraud": a threshold chosen on the training data finds fewer of the new cases.
+`certify_threshold` takes held-out scores of *any* model, here gradient boosting, and promises a recall with a stated
+confidence. It counts on nothing but that future rare cases are drawn like these. Then the promise is tested, a
+hundred times.
 """
 
 import matplotlib.pyplot as plt
@@ -25,8 +26,8 @@ print(f"{promise.n_cases} rare cases were held out; a promise needs at least {pr
 print(f"Checked: {bool(promise.verify())}")
 
 # %%
-# How often does it hold? A hundred times, 4000 cases are drawn, a threshold is made from them, and the recall among all
-# others is counted. "Plain" is the threshold that has a recall of 80 % on the drawn cases.
+# How often does it hold? A hundred times, 4000 cases are drawn, a threshold is made from them, and the recall among
+# all others is counted. "Plain" is the threshold that has a recall of 80 % on the drawn cases.
 
 rng = np.random.default_rng(0)
 rest = np.arange(4000, len(y))
