@@ -73,9 +73,10 @@ def without_example(app):
         if line.startswith(".. currentmodule:: "):
             module = line.split()[-1]
         named = re.fullmatch(r"   (\w+)", line)
-        if named and (inspect.isclass(getattr(import_module(module), named[1])) or "certify" in named[1]):
-            if not (used.get(f"{module}.{named[1]}") or used.get(f"rarefy.{named[1]}")):
-                yield f"{module}.{named[1]}"
+        if named is None or used.get(f"{module}.{named[1]}") or used.get(f"rarefy.{named[1]}"):
+            continue
+        if inspect.isclass(getattr(import_module(module), named[1])) or "certify" in named[1]:
+            yield f"{module}.{named[1]}"
 
 
 def _check(app, exception):

@@ -27,14 +27,14 @@ print("three columns by Relief:             ", relief.get_support(indices=True).
 print("three columns by mutual information: ", sorted(np.argsort(-alone)[:3].tolist()))
 
 # %%
-# How often all three are found, as columns of noise are added: the mean over ten draws of the share of the three
+# How often all three are found, as columns of noise are added: the mean over five draws of the share of the three
 # columns among the three that were kept.
 
 SIZES = (5, 12, 25, 50, 100)
 shares = {"Relief, 5 neighbours": [], "mutual information": []}
 for size in SIZES:
     found = {name: [] for name in shares}
-    for seed in range(10):
+    for seed in range(5):
         Z, z = measurements(200, size, seed)
         found["Relief, 5 neighbours"].append(ReliefSelector(3, n_neighbors=5).fit(Z, z).support_[:3].mean())
         best = np.argsort(-mutual_info_classif(Z, z, random_state=0))[:3]

@@ -88,9 +88,7 @@ ax.legend(frameon=False)
 def tiles(pictures, labels, columns, **scale):
     """Square pictures side by side, each with its own scale and a label above it."""
     side, rows = int(np.sqrt(pictures.shape[1])), -(-len(pictures) // columns)
-    figure, axes = plt.subplots(
-        rows, columns, figsize=(0.85 * columns, 1.05 * rows), layout="constrained", squeeze=False
-    )
+    _, axes = plt.subplots(rows, columns, figsize=(0.85 * columns, 1.05 * rows), layout="constrained", squeeze=False)
     for ax in axes.flat:
         ax.set_axis_off()
     for ax, picture, label in zip(axes.flat, pictures, labels, strict=False):
