@@ -105,7 +105,7 @@ tiles(directions[:20], [str(k) for k in range(1, 21)], 10, cmap="RdBu_r", vmin=-
 # --------------------------------
 #
 # The weight of a direction times the standard deviation of the digits' coordinates along it: what it adds to the
-# spread of a class's score. White cells are weights of zero, as the 1-norm leaves them. Of eighty directions a class
+# spread of a class's score. Empty cells are weights of zero, as the 1-norm leaves them. Of eighty directions a class
 # uses 36 on average; all use the first ones. The 0 needs fewest, 18, and the 8 most, 52.
 
 spread = used(model) * np.abs(model.coef_) * subspace.transform(X).std(axis=0)
