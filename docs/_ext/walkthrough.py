@@ -3,7 +3,7 @@
 A page of `tutorials/` is read from top to bottom in an empty folder: Python without prompts is executed, `>>>` examples
 are executed and compared, and so are the `$` lines of console blocks. What was printed must be what the page says,
 with `...` for what may differ, as in doctests; anything else is a warning, and `make docs` treats warnings as errors.
-Reports that the commands write are published beside the pages, in `reports/`.
+The `report.html` that commands write is published beside the pages, in `reports/`.
 """
 
 import contextlib
@@ -92,8 +92,8 @@ def _run(app, docname, content):
             logger.warning(
                 "%s printed something else:\n%s", step, printed, location=(docname, line), type="walkthrough"
             )
-        for report in sorted(Path.cwd().glob("*.html")):
-            shutil.copy(report, published / f"{Path(docname).name}-{report.name}")
+        if Path("report.html").is_file():
+            shutil.copy("report.html", published / f"{Path(docname).name}-report.html")
 
 
 def setup(app):

@@ -40,7 +40,7 @@ print(f"{fixed.dual_coef_.shape[1]} kernel functions, alpha = {search.alpha_:.3g
 # %%
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9.5, 3.8), layout="constrained")
-left.boxplot([scores["OrdinalRankRCCV"][y_new == k] for k in range(4)], tick_labels=range(4), widths=0.6)
+left.boxplot([scores["OrdinalRankRCCV"][y_new == k] for k in range(4)], positions=range(4), widths=0.6)
 for cut in search.cuts_:
     left.axhline(cut, color="#c8553d", linewidth=0.8, linestyle="--")
 left.set(xlabel="true level", ylabel="score", title="new samples; cuts of predict dashed")

@@ -49,7 +49,7 @@ for name, recalls in reached.items():
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
 shown = ThresholdDisplay.from_predictions(y[held_out], scores[held_out], threshold=promise, ax=left)
-right.hist(reached.values(), bins=np.linspace(0.65, 0.95, 16), label=list(reached))
+right.hist(list(reached.values()), bins=np.linspace(0.65, 0.95, 16), label=list(reached))
 right.axvline(0.8, color="0.3", linestyle="--", label="what was asked for")
 right.set(xlabel="recall among the others", ylabel="draws")
 right.legend(frameon=False)
