@@ -91,4 +91,4 @@ dist: $(STAMP)
 	$(WHEEL_BIN)/rarefy demo --help
 
 clean:
-	rm -rf .venv .venv-bench .venv-oldest .asv docs/_build build dist .coverage .coverage.* rarefy-demo.html rarefy-results
+	rm -rf .venv .venv-bench .venv-oldest .asv docs/_build docs/api docs/gallery build dist .coverage .coverage.* rarefy-demo.html rarefy-results

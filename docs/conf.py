@@ -19,16 +19,46 @@ extensions = [
     "mathml",
     "numpydoc",
     "sphinxcontrib.bibtex",
+    "sphinx_gallery.gen_gallery",
+    "decision_chart",
+    "walkthrough",  # runs the tutorials, and fails if they print something else than the page says
+    "built_pages",  # fails if a page loads anything from elsewhere, a link is broken, or a class has no example
 ]
-exclude_patterns = ["_build", "_ext", "_static", "_templates"]
+exclude_patterns = ["_build", "_ext", "_static", "_templates", "gallery/*.ipynb", "gallery/**/*.ipynb"]
 html_static_path = ["_static"]
-html_css_files = ["formulas.css"]
+html_css_files = ["formulas.css", "pictures.css"]
 templates_path = ["_templates"]
 default_role = "code"  # docstrings put names between single backticks
 
+# furo: light and dark by what the reader's system asks for, readable on a phone, and all of its files are local; themes
+# of the same quality load fonts or icons from elsewhere, or need settings not to.
 html_theme = "furo"
 html_title = f"rarefy {release}"
-html_math_renderer = "mathml"  # formulas are part of the page: no script, no network
+# MathML and not MathJax: formulas are part of the page, so that there is no script of megabytes to bundle and nothing
+# jumps while it loads. Current Chromium, Firefox and Safari all draw it.
+html_math_renderer = "mathml"
+
+# Every example is run and its pictures are shown. No times are printed: the pages of two builds are the same.
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"\.py$",
+    "subsection_order": [f"../examples/{theme}" for theme in ("columns", "keeps", "kernels", "rare")],
+    "within_subsection_order": "FileNameSortKey",
+    "doc_module": ("rarefy",),
+    "reference_url": {"rarefy": None},  # names in the code link to our own API pages
+    "backreferences_dir": "api/backreferences",
+    "inspect_global_variables": True,
+    "capture_repr": (),  # what an example shows is what it prints and draws, as when it runs as a script
+    "min_reported_time": 1e6,
+    "write_computation_times": False,
+    "show_signature": False,
+    "remove_config_comments": True,
+    "abort_on_example_error": True,
+    "log_level": {"backreference_missing": "info"},
+    "image_srcset": ["2x"],
+    "matplotlib_animations": False,
+}
 
 autosummary_generate = True
 autodoc_typehints = "none"  # types are in the docstrings

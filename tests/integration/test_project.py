@@ -10,18 +10,25 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+EXAMPLES = sorted((ROOT / "examples").rglob("*.py"))
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda p: p.name)
 def test_examples_run_without_warnings(example, tmp_path, monkeypatch, capsys):
     # In this process: in one of their own most examples import for longer than they run.
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    from matplotlib import pyplot as plt
+
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", [str(example)])
+    monkeypatch.setattr(plt, "show", lambda: None)  # there is no screen
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         runpy.run_path(str(example), run_name="__main__")
     assert capsys.readouterr().out.strip()
+    assert plt.get_fignums(), "every example has a picture"
+    plt.close("all")
 
 
 def test_the_import_contract_fails_if_core_imports_scikit_learn(tmp_path):

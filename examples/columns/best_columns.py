@@ -1,30 +1,17 @@
-"""Are these the right 20 genes? The best columns with proof, beside those of three other selectors.
+"""
+Are these the right 20 genes?
+=============================
 
-Problem
--------
 100 patients, 2000 genes, two classes. The genes come in 100 groups of 20 that are switched on and off together; six
 groups differ between the classes. Somebody keeps 20 genes. How far are they from the best 20, for a linear SVM?
 
-What was observed
------------------
-Squared hinge loss, C = 0.001, standardised columns; errors of one and the same SVM, on 2000 further patients.
-
-- `BestSubsetSelector` reaches at least 99.9 % of the best possible objective, with genes of exactly the six groups.
-  The same bound shows that the genes of the F-test reach about 89 %: all are from two groups, because it looks at each
-  gene alone. Their error is 25 %, that of the best genes 9 %; RFE and an l1 penalty are in between (20 and 15 %).
-- C is a dial. The smaller it is, the closer the choice is to a filter (at 0.00001 all 20 genes are those of a
-  filter), and the more genes are settled: in every best choice, or in none. A large C fits 100 patients too closely:
-  at 0.03 less is proved, the genes are from 13 groups and the error is 14 %. The best objective at an unsuitable C is
-  not the best predictor: choose C by cross-validation if you want to predict.
-
-Writes best_columns.png: what was reached and what nobody can beat, and the three kinds of columns. With another file
-name and a file with arrays X and y (`best_columns.py picture.png data.npz`) it draws the same for your data, with 50
-columns and C = 0.01.
+With two arguments, ``best_columns.py picture.png data.npz``, the script draws the last picture for arrays X and y of
+yours, with 50 columns and C = 0.01.
 """
 
 import sys
-import time
 
+import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.feature_selection import RFE, f_classif
 from sklearn.preprocessing import StandardScaler
@@ -43,6 +30,22 @@ def patients(n, seed):
     groups = rng.standard_normal((n, 100))
     score = groups[:, :6] @ [1.5, -1.2, 1.0, -0.8, 0.7, -0.6] + 0.3 * rng.standard_normal(n)
     return np.repeat(groups, 20, axis=1) + 0.4 * rng.standard_normal((n, 2000)), score > 0
+
+
+(X, y), (X_new, y_new) = patients(100, 0), patients(2000, 1)
+scaler = StandardScaler().fit(X)
+X, X_new = scaler.transform(X), scaler.transform(X_new)
+certificate = BestSubsetSelector(R, C=C).fit(X, y).certificate_
+print(certificate)
+print(f"Checked again from the data: {bool(certificate.verify(X, y))}")
+
+# %%
+# Beside other selectors
+# ----------------------
+#
+# The bound is about *every* choice of 20 genes, so it also says how good the genes of other selectors are. Those of
+# the F-test reach about 89 % of the best objective, and all are from two groups, because it looks at each gene alone:
+# their error on 2000 further patients is 25 %, that of the best genes 9 %. RFE and an l1 penalty are in between.
 
 
 def others(X, y):
@@ -67,46 +70,47 @@ def objective(X, y, columns, C):
     return rarefy.certify(kept, np.arange(kept.shape[1]), y=y, C=C, loss="squared_hinge").objective.upper
 
 
-def error(X, y, X_new, y_new, columns):
+def error(columns):
     """Share of the new samples that an SVM in some of the columns classifies wrongly."""
     model = LinearSVC(C=0.01, dual=False, intercept_scaling=10.0).fit(X[:, columns], y)
     return 1.0 - model.score(X_new[:, columns], y_new)
 
 
-def compare(data):
-    """Certified share of the best possible columns, groups that they are from, and the error on new samples."""
-    X, y = data[:2]
-    certificate = BestSubsetSelector(R, C=C).fit(X, y).certificate_
-    print(certificate)
-    print(f"Checked again from the data: {bool(certificate.verify(X, y))}\n")
-    print(f"{R} columns by        share of the best, at least  groups   error")
-    for name, columns in {"BestSubsetSelector": certificate.indices, **others(X, y)}.items():
-        share = certificate.lower_bound / objective(X, y, columns, C)
-        print(f"{name:20s} {percent(share):>27s} {len(set(columns // 20)):7d} {error(*data, columns):7.1%}")
+print(f"{R} columns by        share of the best, at least  groups   error")
+for name, columns in {"BestSubsetSelector": certificate.indices, **others(X, y)}.items():
+    share = certificate.lower_bound / objective(X, y, columns, C)
+    print(f"{name:20s} {percent(share):>27s} {len(set(columns // 20)):7d} {error(columns):7.1%}")
+
+# %%
+# C is a dial
+# -----------
+#
+# The smaller it is, the closer the choice is to a filter (at 0.00001 all 20 genes are those of a filter), and the
+# more genes are settled: in every best choice, or in none. A large C fits 100 patients too closely: at 0.03 less is
+# proved, the genes are from 13 groups and the error is 14 %. The best objective at an unsuitable C is not the best
+# predictor: choose C by cross-validation if you want to predict.
+
+alone = np.argsort(-np.abs(X.T @ (y - y.mean())), kind="stable")[:R]
+print("     C   share  in every best choice  in none  shared with a filter  groups   error")
+for c in (1e-5, 1e-4, 1e-3, 1e-2, 3e-2):
+    found = BestSubsetSelector(R, C=c, gap_tol=1e-3).fit(X, y).certificate_
+    kinds, columns = found.column_status, found.indices
+    print(
+        f"{c:6g} {percent(found.optimality):>7s} {np.sum(kinds == 'in every best set'):21d} "
+        f"{np.sum(kinds == 'in none'):8d} {len(np.intersect1d(alone, columns)):21d} "
+        f"{len(set(columns // 20)):7d} {error(columns):7.1%}"
+    )
+
+# %%
+# What was reached, and what nobody can beat
+# ------------------------------------------
+#
+# On the left the objective against the number of genes; on the right what is proved about single genes when 20 are
+# kept.
 
 
-def turn_the_dial(data):
-    """Small C: a filter. Large C: a classifier without errors on the training samples."""
-    X, y = data[:2]
-    alone = np.argsort(-np.abs(X.T @ (y - y.mean())), kind="stable")[:R]
-    print("\n     C   share  in every best choice  in none  shared with a filter  groups   error")
-    for c in (1e-5, 1e-4, 1e-3, 1e-2, 3e-2):
-        certificate = BestSubsetSelector(R, C=c, gap_tol=1e-3).fit(X, y).certificate_
-        kinds, columns = certificate.column_status, certificate.indices
-        print(
-            f"{c:6g} {percent(certificate.optimality):>7s} {np.sum(kinds == 'in every best set'):21d} "
-            f"{np.sum(kinds == 'in none'):8d} {len(np.intersect1d(alone, columns)):21d} "
-            f"{len(set(columns // 20)):7d} {error(*data, columns):7.1%}"
-        )
-
-
-def draw(X, y, file, r, C):
+def draw(X, y, r, C):
     """Two curves, and what is proved about the columns at one number of them."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
     curve = rarefy.best_subset_curve(X, y, n_features=SIZES, C=C)
     order = np.argsort(-f_classif(X, y)[0], kind="stable")
     by_test = [objective(X, y, order[:size], C) for size in SIZES]
@@ -120,9 +124,7 @@ def draw(X, y, file, r, C):
     kinds_of_columns(right, curve.certificates[SIZES.index(r)])
     for axes in (left, right):
         axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(file, dpi=110)
-    plt.close(figure)
-    return curve
+    return figure
 
 
 def kinds_of_columns(axes, certificate):
@@ -145,21 +147,10 @@ def kinds_of_columns(axes, certificate):
     axes.set_title(f"{r} columns: at least {percent(certificate.optimality)} of the best", loc="left")
 
 
-def main(file="best_columns.png", given=None):
-    if given is not None:
-        with np.load(given) as arrays:
-            X, y = arrays["X"].astype(float), arrays["y"]
-        print(draw(StandardScaler().fit_transform(X[:, X.std(axis=0) > 0]), y, file, 50, 0.01))
-        return
-    start = time.perf_counter()
-    (X, y), (X_new, y_new) = patients(100, 0), patients(2000, 1)
-    scaler = StandardScaler().fit(X)
-    data = scaler.transform(X), y, scaler.transform(X_new), y_new
-    compare(data)
-    turn_the_dial(data)
-    draw(*data[:2], file, R, C)
-    print(f"\nThe picture is {file}; {time.perf_counter() - start:.1f} seconds")
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:3])
+if len(sys.argv) == 3:
+    with np.load(sys.argv[2]) as arrays:
+        X, y = arrays["X"].astype(float), arrays["y"]
+    draw(StandardScaler().fit_transform(X[:, X.std(axis=0) > 0]), y, 50, 0.01).savefig(sys.argv[1], dpi=110)
+else:
+    draw(X, y, R, C)
+plt.show()
