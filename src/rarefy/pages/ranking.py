@@ -82,7 +82,6 @@ def ranking_values(cases: RankedCases) -> dict[str, Any]:
     now = confusion(steps, cases.threshold)
     share = steps.n_rare / steps.n_rows
     promise = cases.promise
-    link = None if promise is None else download(promise.to_dict())
     return {
         "cases": cases,
         "steps": steps,
@@ -95,7 +94,7 @@ def ranking_values(cases: RankedCases) -> dict[str, Any]:
         "data": embedded(steps.values()),
         "n_unscored": int(np.sum(~usable)),
         "promise": promise,
-        "link": link if link is not None and len(link) <= _DOWNLOAD else None,
+        "link": None if promise is None else download(promise, _DOWNLOAD),
         "top": _top(cases),
         "versions": versions(),
     }

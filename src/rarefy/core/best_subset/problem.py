@@ -44,6 +44,11 @@ class Trained:
         return self.beta, self.intercept
 
 
+def group_sums(values: Array, groups: Index, n_groups: int) -> Array:
+    """Sums of the columns' values over groups."""
+    return np.asarray(np.bincount(groups, weights=values, minlength=n_groups), dtype=np.float64)
+
+
 @dataclass(frozen=True, eq=False)
 class SubsetProblem:
     """The data of the problem, and evaluations of it."""
@@ -87,8 +92,7 @@ class SubsetProblem:
     def pulls(self, beta: Array) -> Array:
         """q: how much each group would lower the objective, to first order (twice)."""
         g = self.columns @ beta
-        g2 = np.einsum("ij,ij->i", g, g) * self.scale**2
-        return np.asarray(np.bincount(self.groups, weights=g2, minlength=self.n_groups), dtype=np.float64)
+        return group_sums(np.einsum("ij,ij->i", g, g) * self.scale**2, self.groups, self.n_groups)
 
     def train(
         self, chosen: Index, share: Array | None = None, start: Start | None = None, tol: float = 1e-6
@@ -116,7 +120,9 @@ class SubsetProblem:
         n, d = self.X.shape
         if d > n:
             return rows_of(self.columns.gram(self.scale**2))
-        return DenseRows((self.columns.take(np.arange(d)) * self.scale[:, None]).T)
+        dense = self.columns.take(np.arange(d))  # a copy
+        dense *= self.scale[:, None]
+        return DenseRows(dense.T)
 
     def empty_value(self) -> float:
         """The objective of the intercepts alone."""

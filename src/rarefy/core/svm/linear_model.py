@@ -29,6 +29,8 @@ _DIRECT = 3000
 """Linear systems up to this size are factorised."""
 _ROUNDINGS = (0.5, 0.1, 0.02, 4e-3, 8e-4, 1.6e-4, 3.2e-5, 6.4e-6)
 _SIMILAR = 2
+_FEW, _COPIED = 8, 20_000
+"""Of more rows than the second, those that bend are copied if they are at most one in the first."""
 
 
 @dataclass(frozen=True)
@@ -183,7 +185,10 @@ def _step(F: Rows, bend: Array, gradient: Array, shift: float, reach: float) -> 
     curved = np.flatnonzero(bend > 0.0)
     if not len(curved):  # the intercept is on a slope without curvature: only v can be solved for
         return -gradient, -shift
-    Fc, D = F if len(curved) == F.shape[0] else F.subset(curved), bend[curved]
+    # Leaving out rows that do not bend is a copy, which costs more than products with zeros unless it is small.
+    n = F.shape[0]
+    whole = len(curved) == n or _FEW * len(curved) >= n > _COPIED
+    Fc, D = (F, bend) if whole else (F.subset(curved), bend[curved])
     solve = _solver(Fc, D)
     pull = Fc.T @ D
     u, z = solve(gradient), solve(pull)
