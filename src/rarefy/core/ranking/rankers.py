@@ -83,6 +83,10 @@ class Features:
     def take(self, index: Index) -> Array:
         return self._K.take(index, self._T)
 
+    def part(self, index: Index) -> "Features":
+        """Some of the samples, with kernel values in memory: multiplying them by T costs more than it saves."""
+        return Features(DenseRows(self._K.take(index)), self._T)
+
 
 class _Scores:
     """loss(V w) + alpha/2 ||w||^2 at one w, for the coordinates V of the samples."""
@@ -165,7 +169,7 @@ def _smaller_minimum(V: Features, loss: PairLoss, alpha: float, start: Array | N
     if smaller is None:
         return w
     index, part = smaller
-    found = _minimum(Features(DenseRows(V.take(index))), part, alpha, w, tol=max(tol, _ROUGH)).x
+    found = _minimum(V.part(index), part, alpha, w, tol=max(tol, _ROUGH)).x
     if start is None:
         return found
     # A start from a similar problem can be better than the minimiser of a part: one pass tells.
