@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rarefy.config import current_config
 from rarefy.core.linalg import norms
-from rarefy.core.linalg.rows import WIDENED_ENTRIES, Array, DenseRows, Index, Rows, TransposedRows, edges, largest_of
+from rarefy.core.linalg.rows import BLOCK_ENTRIES, Array, DenseRows, Index, Rows, TransposedRows, edges, largest_of
 
 Block = Callable[[Any], Any]
 """Gives the rows of a slice or of an array of numbers, dense."""
@@ -56,7 +56,7 @@ class KernelRows:
         if self._fill is None:
             yield from self.blocks()
             return
-        step = max(1, min(n, WIDENED_ENTRIES // max(k, 1)))
+        step = max(1, min(n, BLOCK_ENTRIES // max(k, 1)))
         single, double = np.empty((step, k), dtype=np.float32), np.empty((step, k))
         for first in range(0, n, step):
             rows = slice(first, min(first + step, n))

@@ -40,6 +40,8 @@ class RankedCases:
     measures: Mapping[str, float]
     source: str
     target: str | None = None
+    most_learned: int | None = None
+    """Rows of a class that the rankers behind the scores learned from at most; None means all but the held-out ones."""
     settings: tuple[tuple[str, str], ...] = ()
     """Further facts that the result depends on."""
     commands: tuple[str, ...] = ()
@@ -58,6 +60,7 @@ def write_ranking_page(made: "RankedTable", path: str | PathLike[str], *, file: 
         measures=made.measures(),
         source=file,
         target=made.target,
+        most_learned=made.most_learned,
         settings=settings_of(ranker),
         commands=_commands(made, path, file),
     )
