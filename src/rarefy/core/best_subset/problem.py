@@ -20,7 +20,8 @@ import numpy as np
 
 from rarefy.core.linalg.rows import Array, DenseRows, Index, Rows, gathered
 from rarefy.core.losses.margins import MarginLoss, best_intercept
-from rarefy.core.svm.linear_model import linear_model, rows_of
+from rarefy.core.svm.linear_model import LinearModel, linear_model, rows_of
+from rarefy.core.svm.linear_models import linear_models, trained_together
 
 Start = tuple[Array, Array]
 """Dual variables and intercepts of all models."""
@@ -103,10 +104,7 @@ class SubsetProblem:
         if share is not None:
             factor = factor * np.sqrt(np.repeat(share, self.sizes(chosen)))
         F = gathered(self.columns, columns, factor)
-        found = []
-        for k, y in enumerate(self.Y.T):
-            before = None if start is None else (start[0][:, k], float(start[1][k]))
-            found.append(linear_model(F, y, self.costs, self.loss, start=before, tol=tol))
+        found = self._models(F, start, tol)
         return Trained(
             np.column_stack([model.beta for model in found]),
             np.array([model.intercept for model in found]),
@@ -114,6 +112,17 @@ class SubsetProblem:
             sum(model.primal for model in found),
             sum(model.dual for model in found),
         )
+
+    def _models(self, F: Rows, start: Start | None, tol: float) -> list[LinearModel]:
+        """One model for each target."""
+        n, m = self.Y.shape
+        if isinstance(F, DenseRows) and trained_together(n, F.shape[1], m, self.loss):
+            return linear_models(F.take(np.arange(n)), self.Y, self.costs, self.loss, start=start, tol=tol)
+        found = []
+        for k, y in enumerate(self.Y.T):
+            before = None if start is None else (start[0][:, k], float(start[1][k]))
+            found.append(linear_model(F, y, self.costs, self.loss, start=before, tol=tol))
+        return found
 
     def all_columns(self) -> Rows:
         """Rows with the products of the scaled data, in at most n dimensions."""
