@@ -42,8 +42,9 @@ def gaussian_kernel(X: Any, Y: Any = None, gamma: float | None = None, out: NDAr
 
 def _exponentials(left: NDArray[Any], right: NDArray[Any], out: NDArray[Any]) -> NDArray[Any]:
     exponent = np.matmul(left, right.T, out=out) if left.dtype == out.dtype else left @ right.T
-    # Rounding can leave the distance of equal samples slightly below zero.
-    np.minimum(exponent, 0.0, out=exponent)
+    # Rounding can leave the distance of equal samples slightly below zero; looking is faster than writing.
+    if exponent.max(initial=-1.0) > 0.0:
+        np.minimum(exponent, 0.0, out=exponent)
     if exponent is not out:
         # An exponent e that is rounded to single precision moves exp(e) by at most 6e-8 |e| exp(e) < 3e-8.
         np.copyto(out, exponent, casting="same_kind")

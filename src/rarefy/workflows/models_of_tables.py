@@ -1,6 +1,7 @@
 """Models of tables: ranking a rare class and classifying, with what held-out rows say about them."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,10 @@ class RankedTable:
 
     def measures(self) -> dict[str, float]:
         """What held-out rows say."""
+        return dict(self._measures)
+
+    @cached_property
+    def _measures(self) -> dict[str, float]:
         usable = np.isfinite(self.held_out)
         rare, scores = self.is_rare[usable], self.held_out[usable]
         ones = np.ones(len(scores))
