@@ -225,5 +225,7 @@ def test_scores_of_a_step_need_no_pass_of_their_own():
     plain = rankers._Scores(V, loss, 1e-3, there._w)
     np.testing.assert_allclose(there._f, plain._f, atol=1e-10 * np.abs(plain._f).max())
     np.testing.assert_allclose(there.gradient, plain.gradient, atol=1e-10 * np.abs(plain.gradient).max())
-    at(there._w + rng.standard_normal(V.k))  # not along known directions
-    assert len(passes) == 6
+    there.hessian_product(directions[0])
+    elsewhere = at(there._w + rng.standard_normal(V.k))  # not along known directions
+    assert len(passes) == 7
+    np.testing.assert_allclose(elsewhere._f, K @ (T @ elsewhere._w), rtol=1e-9, atol=1e-9)

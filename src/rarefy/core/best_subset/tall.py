@@ -153,11 +153,9 @@ def _first(problem: SubsetProblem, r: int, s: Array, tol: float) -> _Place:
         costs = problem.costs[rows]
         costs = costs * (problem.costs.sum() / costs.sum())
         part = replace(problem, X=problem.X.subset(rows), Y=problem.Y[rows], costs=costs)
-        if not problem.loss.needs_classes or np.all(np.ptp(part.Y, axis=0) > 0.0):
-            found = relaxed_tall(part, r, s=s, tol=max(tol, 1e-3), max_iter=30)
-            w = found.trained.coef
-            scores = problem.X @ (w * problem.scale[:, None])
-            return _Place.at(problem, found.s, w, scores, found.trained.intercept)
+        found = relaxed_tall(part, r, s=s, tol=max(tol, 1e-3), max_iter=30)
+        w = found.trained.coef
+        return _Place.at(problem, found.s, w, problem.X @ (w * problem.scale[:, None]), found.trained.intercept)
     return _Place.at(problem, s, np.zeros((d, m)), np.zeros((n, m)), np.zeros(m))
 
 
