@@ -1,9 +1,23 @@
 """Files that are written atomically: completely or not at all."""
 
 import errno
+import json
 import os
 import tempfile
 from pathlib import Path
+from typing import Any
+
+
+def json_text(values: Any, level: int = 0) -> str:
+    """Values as JSON, a line for every entry of a dictionary; lists stand on one line.
+
+    With line breaks inside of lists the standard library writes a million numbers at a tenth of the speed.
+    """
+    if not isinstance(values, dict) or not values:
+        return json.dumps(values, allow_nan=False)
+    indent = " " * (level + 1)
+    lines = (f"{indent}{json.dumps(str(name))}: {json_text(value, level + 1)}" for name, value in values.items())
+    return "{\n" + ",\n".join(lines) + "\n" + " " * level + "}"
 
 
 def write_atomically(path: str | os.PathLike[str], text: str) -> None:

@@ -172,3 +172,16 @@ def test_mean_distance_is_over_all_pairs(weighted):
 def test_equal_samples_have_width_one(word):
     X = np.full((5, 3), 7.0)
     assert resolve_gamma(word, X, column_variances(X, np.ones(5))) == 1.0
+
+
+@pytest.mark.parametrize("scale", [1.0, 3.0, 30.0, 1e4])
+def test_single_precision_is_close_for_samples_near_and_far(scale):
+    """Rows far from the centre, landmarks far from it, and pairs of both that are close to each other."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((60, 10)), rng.standard_normal((40, 10))
+    X[::5] *= scale
+    Y[::4] *= scale
+    Y[-8:] = X[:8] + 0.05
+    exact = np.exp(-0.05 * ((X[:, None] - Y) ** 2).sum(axis=2))
+    found = gaussian_kernel(X, Y, 0.05, out=np.empty((60, 40), dtype=np.float32))
+    np.testing.assert_allclose(found, exact, atol=5e-6)

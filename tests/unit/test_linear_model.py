@@ -9,6 +9,7 @@ from rarefy.core.linalg.rows import as_rows
 from rarefy.core.losses.margins import LOSSES, MarginLoss, best_intercept
 from rarefy.core.svm import linear_model as module
 from rarefy.core.svm.linear_model import linear_model
+from rarefy.core.svm.linear_models import linear_models, trained_together
 
 SMOOTH = [MarginLoss("squared_hinge"), MarginLoss("logistic"), MarginLoss("squared"), MarginLoss("hinge", 0.1)]
 
@@ -151,3 +152,33 @@ def test_degenerate_data(name):
     separated = linear_model(as_rows(1e3 * y[:, None]), y, np.full(4, 1e3), MarginLoss(name))
     assert separated.gap <= 1e-2
     assert np.all(np.sign(separated.coef[0] * 1e3 * y + separated.intercept) == y)
+
+
+@pytest.mark.parametrize("name", ["squared_hinge", "logistic", "squared"])
+@pytest.mark.parametrize("scale", [1.0, 1e4])
+def test_models_trained_together_are_those_trained_alone(name, scale):
+    rng = np.random.default_rng(0)
+    F = scale * rng.standard_normal((60, 5))
+    Y = rng.standard_normal((60, 7)) + F @ rng.standard_normal((5, 7)) / scale
+    if name != "squared":
+        Y = np.where(np.quantile(Y, [0.05, 0.2, 0.4, 0.5, 0.6, 0.8, 0.98], axis=0).diagonal() < Y, 1.0, -1.0)
+    costs, loss = rng.uniform(0.1, 2.0, 60), MarginLoss(name)
+    assert trained_together(60, 5, 7, loss)
+    start = None
+    for _ in range(2):  # from nothing, and from a point that is close
+        found = linear_models(F, Y, costs, loss, start=start, tol=1e-8)
+        for k, model in enumerate(found):
+            same = None if start is None else (start[0][:, k], float(start[1][k]))
+            alone = linear_model(as_rows(F), Y[:, k], costs, loss, start=same, tol=1e-8)
+            assert model.gap <= max(1e-8, 1.01 * alone.gap)  # scores of 1e8 leave fewer digits
+            assert model.primal == pytest.approx(alone.primal, rel=1e-8)
+            np.testing.assert_allclose(model.coef, alone.coef, atol=1e-3 * np.abs(alone.coef).max())
+        beta = np.column_stack([model.beta for model in found]) * rng.uniform(0.9, 1.0, 7)
+        start = beta, np.array([model.intercept for model in found])
+
+
+def test_few_large_and_hinge_models_are_trained_alone():
+    squared = MarginLoss("squared_hinge")
+    assert not trained_together(60, 5, 3, squared)
+    assert not trained_together(10**6, 5, 4, squared)
+    assert not trained_together(60, 5, 7, MarginLoss("hinge"))

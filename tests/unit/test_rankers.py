@@ -10,6 +10,7 @@ from rarefy.core.linalg.rows import DenseRows
 from rarefy.core.losses.logistic import Logistic
 from rarefy.core.losses.pairs import PairLoss, Pairs
 from rarefy.core.ranking import rankers
+from rarefy.core.ranking import subsample as subsampling
 from rarefy.core.ranking.rankers import rank, rank_sparsely, whitening
 from rarefy.core.ranking.subsample import curved_part, inverse_hessian, subsample
 from rarefy.core.solvers.bundle import SquaredNorm, bundle
@@ -181,3 +182,50 @@ def test_a_drawn_part_has_the_hessian_of_all_in_the_mean(monkeypatch):
         found += part.at(f[index]).gram(V[index]) / 200
     # A single draw is off by about sqrt(3 / 400); the mean of 200 by a fourteenth of that.
     np.testing.assert_allclose(found, right, atol=0.02 * np.abs(right).max())
+
+
+def test_parts_of_parts_are_ranked_first_and_give_the_same_ranker(monkeypatch):
+    """With small limits in place of those for millions of samples: three stages, and closer Hessians."""
+    problem = *many_samples(), 1e-4
+    plain = in_one_stage(monkeypatch, *problem, tol=1e-10)
+    sizes = []
+    monkeypatch.setattr(subsampling, "_LEAST", 300)
+    monkeypatch.setattr(subsampling, "_PER_COLUMN", 2)
+
+    def counted(part, k):
+        sizes.append(len(part.pairs.weights))
+        return subsample(part, k)
+
+    monkeypatch.setattr(rankers, "subsample", counted)
+    found = rank(*problem, tol=1e-10)
+    assert len(sizes) == 3
+    assert sorted(sizes, reverse=True) == sizes
+    assert found.converged
+    assert found.objective == pytest.approx(plain.objective, rel=1e-8)
+
+
+def test_scores_of_a_step_need_no_pass_of_their_own():
+    K, T, loss = many_samples(m=2000)
+    passes = []
+
+    class Counted(rankers.Features):
+        def __matmul__(self, w):
+            passes.append(w)
+            return super().__matmul__(w)
+
+    V, rng = Counted(K, T), np.random.default_rng(0)
+    at = rankers._Objective(V, loss, 1e-3)
+    w, directions = rng.standard_normal(V.k), rng.standard_normal((3, V.k))
+    here = at(w)
+    for direction in directions:
+        here.hessian_product(direction)
+    assert len(passes) == 4
+    there = at(w + np.array([0.5, -2.0, 1e-3]) @ directions)
+    assert len(passes) == 4
+    plain = rankers._Scores(V, loss, 1e-3, there._w)
+    np.testing.assert_allclose(there._f, plain._f, atol=1e-10 * np.abs(plain._f).max())
+    np.testing.assert_allclose(there.gradient, plain.gradient, atol=1e-10 * np.abs(plain.gradient).max())
+    there.hessian_product(directions[0])
+    elsewhere = at(there._w + rng.standard_normal(V.k))  # not along known directions
+    assert len(passes) == 7
+    np.testing.assert_allclose(elsewhere._f, K @ (T @ elsewhere._w), rtol=1e-9, atol=1e-9)

@@ -99,6 +99,7 @@ def ranked(X, y, **options):
         rare_class="fraud",
         is_rare=is_rare,
         held_out=pipeline[-1].held_out_scores_,
+        most_learned=None,
         measures=lambda: own._measures(is_rare, pipeline[-1].held_out_scores_),
     )
 
@@ -611,6 +612,11 @@ def test_rows_that_were_never_held_out_are_left_out(rare_problem, tmp_path):
     assert "2 rows were never held out" in text
     assert f"{made.is_rare.sum() - 1} of 298 rows" in text
     assert "What is promised" not in text
+    assert "drawn at random" not in text
+    made.most_learned = 70_000
+    assert "at most 70000 other rows of each class, drawn at random" in written(
+        tmp_path, made, write=write_ranking_page
+    )
     made.held_out = np.where(made.is_rare, np.nan, 0.0)
     with pytest.raises(DegenerateDataError, match="both classes"):
         write_ranking_page(made, tmp_path / "page.html", file="x")

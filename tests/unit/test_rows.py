@@ -315,3 +315,24 @@ def test_gathered_rows_are_columns_times_numbers():
                 found = gathered(form, index, factors)
                 assert isinstance(found, SparseRows) == (block == 1 and isinstance(form, SparseRows))
                 np.testing.assert_allclose(found @ np.eye(3), (A[index] * factors[:, None]).T)
+
+
+def test_rows_on_demand_take_single_precision_in_products_only():
+    rng = np.random.default_rng(0)
+    A = rng.random((50, 7))
+    calls = []
+
+    def fill(rows, out):
+        calls.append(out.dtype)
+        out[...] = A[rows]
+
+    rows = KernelRows(A.shape, lambda part: A[part], fill=fill)
+    v, u = rng.standard_normal((7, 2)), rng.standard_normal(50)
+    single = A.astype(np.float32).astype(np.float64)
+    np.testing.assert_allclose(rows @ v, single @ v, rtol=1e-12)
+    np.testing.assert_allclose(rows.T @ u, single.T @ u, rtol=1e-12)
+    index = np.array([3, 1, 40])
+    np.testing.assert_allclose(rows.subset(index).scaled(2.0) @ v, 2.0 * single[index] @ v, rtol=1e-12)
+    assert set(calls) == {np.dtype(np.float32)}
+    np.testing.assert_array_equal(rows.take(index), A[index])
+    np.testing.assert_allclose(rows.gram(), A.T @ A, rtol=1e-12)

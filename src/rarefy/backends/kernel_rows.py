@@ -11,18 +11,24 @@ from numpy.typing import NDArray
 
 from rarefy.config import current_config
 from rarefy.core.linalg import norms
-from rarefy.core.linalg.rows import Array, DenseRows, Index, Rows, TransposedRows, edges, largest_of
+from rarefy.core.linalg.rows import BLOCK_ENTRIES, Array, DenseRows, Index, Rows, TransposedRows, edges, largest_of
 
 Block = Callable[[Any], Any]
 """Gives the rows of a slice or of an array of numbers, dense."""
+Fill = Callable[[Any, NDArray[Any]], Any]
+"""Writes such rows into an array, in its precision."""
 
 
 class KernelRows:
-    """Rows that are computed block by block on demand; `block(rows)` gives dense rows."""
+    """Rows that are computed block by block on demand; `block(rows)` gives dense rows.
 
-    def __init__(self, shape: tuple[int, int], block: Block, factor: float = 1.0) -> None:
+    Products may take rows in single precision, which `fill(rows, out)` writes into an array: exponentials and products
+    are twice as fast, and an array that is used again costs no fresh pages. Sums are in double precision.
+    """
+
+    def __init__(self, shape: tuple[int, int], block: Block, factor: float = 1.0, fill: Fill | None = None) -> None:
         self.shape = shape
-        self._block, self._factor = block, factor
+        self._block, self._factor, self._fill = block, factor, fill
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -34,15 +40,32 @@ class KernelRows:
 
     def __matmul__(self, v: Array) -> Array:
         product = np.empty((self.shape[0], *v.shape[1:]))
-        for rows, block in self.blocks():
+        for rows, block in self._passing():
             product[rows] = block @ v
         return product
 
     def transposed_product(self, u: Array) -> Array:
         total = np.zeros((self.shape[1], *u.shape[1:]))
-        for rows, block in self.blocks():
+        for rows, block in self._passing():
             total += block.T @ u[rows]
         return total
+
+    def _passing(self) -> Iterator[tuple[slice, Array]]:
+        """Blocks that overwrite each other."""
+        n, k = self.shape
+        if self._fill is None:
+            yield from self.blocks()
+            return
+        step = max(1, min(n, BLOCK_ENTRIES // max(k, 1)))
+        single, double = np.empty((step, k), dtype=np.float32), np.empty((step, k))
+        for first in range(0, n, step):
+            rows = slice(first, min(first + step, n))
+            block = double[: rows.stop - first]
+            self._fill(rows, single[: len(block)])
+            np.copyto(block, single[: len(block)])
+            if self._factor != 1.0:
+                block *= self._factor
+            yield rows, block
 
     def gram(self, w: Array | None = None, *, rough: bool = False) -> Array:
         G = np.zeros((self.shape[1], self.shape[1]))
@@ -66,10 +89,12 @@ class KernelRows:
 
     def subset(self, index: Index) -> "KernelRows":
         index = np.arange(self.shape[0])[index]
-        return KernelRows((len(index), self.shape[1]), lambda rows: self._block(index[rows]), self._factor)
+        fill = self._fill
+        part = None if fill is None else lambda rows, out: fill(index[rows], out)
+        return KernelRows((len(index), self.shape[1]), lambda rows: self._block(index[rows]), self._factor, part)
 
     def scaled(self, factor: float) -> "KernelRows":
-        return KernelRows(self.shape, self._block, self._factor * factor)
+        return KernelRows(self.shape, self._block, self._factor * factor, self._fill)
 
     def row_norms(self) -> Array:
         return norms.row_norms(self.blocks(), self.shape[0])
@@ -87,8 +112,7 @@ class KernelValues:
 
     shape: tuple[int, int]
     block: Block
-    fill: Callable[[Any, NDArray[Any]], Any]
-    """Writes the rows of a slice into an array, in its precision."""
+    fill: Fill
     cheap: bool
     """Whether computing a value takes hardly longer than reading it from a disk."""
 
@@ -97,8 +121,8 @@ def kernel_rows(values: KernelValues, reserved: float = 0.0) -> tuple[Rows, str]
     """Kernel values as Rows, and a word for where they are and why.
 
     In float64 if that fits the memory budget less what is reserved, else in float32 if that does; else they are
-    computed again at every product or written to a temporary file (float32), whichever costs less or `overflow` of
-    `rarefy.set_config` says.
+    computed again at every product or written to a temporary file, whichever costs less or `overflow` of
+    `rarefy.set_config` says, both in float32.
     """
     settings, entries = current_config(), values.shape[0] * values.shape[1]
     room = settings.memory_budget - reserved
@@ -110,7 +134,7 @@ def kernel_rows(values: KernelValues, reserved: float = 0.0) -> tuple[Rows, str]
     why = _too_large(4 * entries, settings.memory_budget)
     if settings.overflow == "disk" or (settings.overflow == "auto" and not values.cheap and _fits_disk(4 * entries)):
         return DenseRows(_filled(_on_disk(values.shape, settings.scratch_folder), values)), f"on disk: {why}"
-    return KernelRows(values.shape, values.block), f"recomputed: {why}"
+    return KernelRows(values.shape, values.block, fill=values.fill), f"recomputed: {why}"
 
 
 def _too_large(size: float, budget: float) -> str:

@@ -1,6 +1,5 @@
 """What commands about people's own tables share: options, one-line errors, and where results go."""
 
-import json
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -13,7 +12,7 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from rarefy._files import check_writable
+from rarefy._files import check_writable, json_text
 from rarefy.exceptions import ParameterError, RarefyError
 from rarefy.tables import Table
 from rarefy.tables._messages import one_line
@@ -128,7 +127,7 @@ def consoles(as_json: bool) -> tuple[Console, Console]:
 
 def print_json(values: dict[str, Any]) -> None:
     """One object."""
-    click.echo(json.dumps(values, indent=1, allow_nan=False))
+    click.echo(json_text(values))
 
 
 def print_verdict(console: Console, verdict: str, sentence: str) -> None:

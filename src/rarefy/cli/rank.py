@@ -99,10 +99,18 @@ def _summary(made: RankedTable) -> dict[str, object]:
         "n_rare": int(made.is_rare.sum()),
         "n_rows": len(made.is_rare),
         "held_out": made.measures(),
+        "held_out_most_learned": made.most_learned,
         "alpha": made.ranker.alpha_,
         "threshold": made.ranker.threshold_,
         "promise": None if promise is None else promise.to_dict(),
     }
+
+
+def _learned(made: RankedTable) -> str:
+    return (
+        f"held out: every row, by rankers that learned from at most {made.most_learned} other rows of each class, "
+        "drawn at random; the ranker itself learned from all rows"
+    )
 
 
 def _print(console: Console, made: RankedTable) -> None:
@@ -117,6 +125,8 @@ def _print(console: Console, made: RankedTable) -> None:
     console.print(f"[bold]{rare} of {n} rows are {escape(label)}. {sentence}[/bold]", highlight=False)
     for name, value in measures.items():
         console.print(f"  {name}, held out: {value:.3f}", highlight=False)
+    if made.most_learned is not None:
+        console.print(f"  {_learned(made)}", highlight=False)
     usable = np.isfinite(made.held_out)
     called = made.held_out[usable] > made.ranker.threshold_
     right = called & made.is_rare[usable]

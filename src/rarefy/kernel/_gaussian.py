@@ -14,6 +14,9 @@ from sklearn.metrics.pairwise import rbf_kernel as sklearn_rbf_kernel
 
 _REACH = 16.0
 """Largest ||x||^2 / 2 for which exponents are computed in single precision: they are then wrong by about 1e-6."""
+_FARTHEST = 1e6
+"""Largest ||y||^2 / 2 likewise: its square has to be a number, with digits left."""
+Array = NDArray[np.float64]
 
 
 def gaussian_kernel(X: Any, Y: Any = None, gamma: float | None = None, out: NDArray[Any] | None = None) -> NDArray[Any]:
@@ -24,23 +27,51 @@ def gaussian_kernel(X: Any, Y: Any = None, gamma: float | None = None, out: NDAr
             return np.asarray(values)
         out[...] = values
         return out
-    X, Y = check_pairwise_arrays(X, Y, ensure_all_finite=False)  # looking at every number takes as long as all the rest
+    if not _are_ready(X, Y):
+        X, Y = check_pairwise_arrays(X, Y, ensure_all_finite=False)  # looking at all numbers takes as long as the rest
     gamma = 1.0 / X.shape[1] if gamma is None else gamma
     if out is None:
         out = np.empty((len(X), len(Y)), dtype=np.result_type(X, Y))
     centre = Y.mean(axis=0, dtype=np.float64)
     left, right = (_lifted(Z, centre, gamma) for Z in (X, Y))
     right[:, [-2, -1]] = right[:, [-1, -2]]
-    reach = -min(float(left[:, -2].min(initial=0.0)), float(right[:, -1].min(initial=0.0)))
-    if out.dtype == np.float32 and reach <= _REACH:
-        left, right = left.astype(np.float32), right.astype(np.float32)
+    if out.dtype == np.float32:
+        return _single(left, right, out)
+    return _exponentials(left, right, out)
+
+
+def _exponentials(left: NDArray[Any], right: NDArray[Any], out: NDArray[Any]) -> NDArray[Any]:
     exponent = np.matmul(left, right.T, out=out) if left.dtype == out.dtype else left @ right.T
-    # Rounding can leave the distance of equal samples slightly below zero.
-    np.minimum(exponent, 0.0, out=exponent)
-    if exponent is out:
-        return np.exp(out, out=out)
-    out[...] = np.exp(exponent, out=exponent)
+    # Rounding can leave the distance of equal samples slightly below zero; looking is faster than writing.
+    if exponent.max(initial=-1.0) > 0.0:
+        np.minimum(exponent, 0.0, out=exponent)
+    if exponent is not out:
+        # An exponent e that is rounded to single precision moves exp(e) by at most 6e-8 |e| exp(e) < 3e-8.
+        np.copyto(out, exponent, casting="same_kind")
+    return np.exp(out, out=out)
+
+
+def _single(left: Array, right: Array, out: NDArray[Any]) -> NDArray[Any]:
+    """Values in single precision; exponents of samples far from the centre are computed in double precision.
+
+    What single precision costs grows with the squared lengths of both samples. If the second alone is long, the two are
+    so far apart that the value vanishes faster than the error of its exponent grows.
+    """
+    far = np.flatnonzero(~(left[:, -2] >= -_REACH))
+    if 2 * len(far) > len(left) or right[:, -1].min() < -_FARTHEST:
+        return _exponentials(left, right, out)
+    near = left.astype(np.float32)
+    near[far] = 0.0
+    _exponentials(near, right.astype(np.float32), out)
+    if len(far):
+        out[far] = _exponentials(left[far], right, np.empty((len(far), len(right))))
     return out
+
+
+def _are_ready(X: Any, Y: Any) -> bool:
+    """Whether there is nothing to check or to convert; blocks of a few hundred rows come by the thousand."""
+    plain = all(type(Z) is np.ndarray and Z.ndim == 2 and Z.dtype in (np.float32, np.float64) for Z in (X, Y))
+    return plain and X.dtype == Y.dtype and X.shape[1] == Y.shape[1] and len(X) > 0 and len(Y) > 0
 
 
 def _lifted(Z: NDArray[Any], centre: NDArray[np.float64], gamma: float) -> NDArray[np.float64]:

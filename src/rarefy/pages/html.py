@@ -3,10 +3,12 @@
 import base64
 import json
 import platform
+from dataclasses import fields
 from importlib.metadata import version
 from os import PathLike
 from typing import Any
 
+import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
@@ -35,10 +37,17 @@ def embedded(values: Any) -> Markup:
     return Markup(text.translate({ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}))
 
 
-def download(values: Any) -> str:
-    """Values as JSON in the address of a link, so that the page has them without another file."""
-    text = json.dumps(values, separators=(",", ":"), allow_nan=False)
-    return "data:application/json;base64," + base64.b64encode(text.encode("ascii")).decode("ascii")
+def download(certificate: Any, most: int) -> str | None:
+    """A certificate as JSON in the address of a link, so that the page has it without another file.
+
+    None if the address would have more than `most` characters; a number and a comma take two at least.
+    """
+    arrays = (getattr(certificate, field.name) for field in fields(certificate))
+    if 2 * sum(value.size for value in arrays if isinstance(value, np.ndarray)) > most:
+        return None
+    text = json.dumps(certificate.to_dict(), separators=(",", ":"), allow_nan=False)
+    link = "data:application/json;base64," + base64.b64encode(text.encode("ascii")).decode("ascii")
+    return link if len(link) <= most else None
 
 
 def versions() -> dict[str, str]:

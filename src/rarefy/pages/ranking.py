@@ -40,6 +40,8 @@ class RankedCases:
     measures: Mapping[str, float]
     source: str
     target: str | None = None
+    most_learned: int | None = None
+    """Rows of a class that the rankers behind the scores learned from at most; None means all but the held-out ones."""
     settings: tuple[tuple[str, str], ...] = ()
     """Further facts that the result depends on."""
     commands: tuple[str, ...] = ()
@@ -58,6 +60,7 @@ def write_ranking_page(made: "RankedTable", path: str | PathLike[str], *, file: 
         measures=made.measures(),
         source=file,
         target=made.target,
+        most_learned=made.most_learned,
         settings=settings_of(ranker),
         commands=_commands(made, path, file),
     )
@@ -82,7 +85,6 @@ def ranking_values(cases: RankedCases) -> dict[str, Any]:
     now = confusion(steps, cases.threshold)
     share = steps.n_rare / steps.n_rows
     promise = cases.promise
-    link = None if promise is None else download(promise.to_dict())
     return {
         "cases": cases,
         "steps": steps,
@@ -95,7 +97,7 @@ def ranking_values(cases: RankedCases) -> dict[str, Any]:
         "data": embedded(steps.values()),
         "n_unscored": int(np.sum(~usable)),
         "promise": promise,
-        "link": link if link is not None and len(link) <= _DOWNLOAD else None,
+        "link": None if promise is None else download(promise, _DOWNLOAD),
         "top": _top(cases),
         "versions": versions(),
     }

@@ -94,7 +94,6 @@ def _values(chosen: ChosenColumns) -> dict[str, Any]:
     if chosen.y is not None:
         curve = draw_curve(X, chosen.y, chosen.certificate, chosen.kept, classified=chosen.classified)
     certificate = chosen.certificate
-    link = download(certificate.to_dict())
     return {
         "chosen": chosen,
         "certificate": certificate,
@@ -111,7 +110,7 @@ def _values(chosen: ChosenColumns) -> dict[str, Any]:
         "data": embedded(table.values()),
         "kept_names": [shown(table.names[j]) for j in chosen.kept],
         "verified": _verified(chosen),
-        "link": link if len(link) <= _DOWNLOAD else None,
+        "link": download(certificate, _DOWNLOAD),
         "versions": versions(),
         "seed": SEED,
         "fingerprint": certificate.fingerprint,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.backends.kernel_rows import KernelValues, kernel_rows
-from rarefy.core.linalg.rows import Array, Index, Rows
+from rarefy.core.linalg.rows import BLOCK_ENTRIES, Array, Index, Rows
 from rarefy.core.losses.lists import ListLoss
 from rarefy.core.losses.pairs import PairLoss, Pairs
 from rarefy.core.ranking.bounds import left_out_shares
@@ -99,11 +99,15 @@ class Problem:
 
 def expand(kernel: BoundKernel, X: Any, places: Any, beta: Array) -> Array:
     """Sums of kernel functions with coefficients, at samples; block by block."""
-    scores = np.empty((X.shape[0], *np.shape(beta)[1:]))
-    step = max(1, (1 << 22) // max(1, len(beta)))
-    for first in range(0, X.shape[0], step):
-        part = slice(first, first + step)
-        scores[part] = kernel(X[part], places) @ beta
+    n, scores = X.shape[0], np.empty((X.shape[0], *np.shape(beta)[1:]))
+    step = max(1, min(n, BLOCK_ENTRIES // max(1, len(beta))))
+    # One array for all blocks: fresh pages for every block cost as much as the values.
+    values = np.empty((step, len(beta)), dtype=np.float32 if X.dtype == np.float32 else np.float64)
+    for first in range(0, n, step):
+        part = slice(first, min(first + step, n))
+        block = values[: part.stop - first]
+        kernel.fill(X[part], places, block)
+        scores[part] = block @ beta
     return scores
 
 
@@ -121,7 +125,7 @@ def build_problem(data: TrainingData, settings: Settings, kernel: BoundKernel, r
             kernel.is_cheap(data.X),
         )
         K, storage = kernel_rows(values, reserved=3 * K_RR.nbytes)
-        single |= storage.startswith(("float32", "on disk"))
+        single |= storage != "float64"
     T = None if settings.penalty == "l1" else whitening(0.5 * (K_RR + K_RR.T), _SINGLE if single else _DOUBLE)
     return Problem(data, settings, kernel, basis, loss, T, K, storage)
 

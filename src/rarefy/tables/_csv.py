@@ -29,8 +29,10 @@ from rarefy.tables._source import Source, require_polars
 from rarefy.tables._strings import MISSING, Strings, infer, is_missing_marker
 from rarefy.tables._table import MAX_CATEGORIES, Table
 from rarefy.tables._text import ENCODINGS, find_encoding, text_blocks
+from rarefy.tables._wide import wide_columns
 
-_HEAD_RECORDS = 200
+_HEAD_RECORDS, _FEWEST_RECORDS = 200, 12
+_HEAD_BYTES = 1 << 20
 _HEAD_CELLS = 200_000
 
 
@@ -103,7 +105,8 @@ def _head(source: Source, encoding: str) -> bytes:
     if not head.strip():
         raise TableError(f"{source.name} has blank lines only; a table needs rows and columns.")
     lines = Records.of(head, b",")
-    return head[: int(lines.ends[min(len(lines.ends), _HEAD_RECORDS) - 1])]
+    few = max(_FEWEST_RECORDS, int(np.searchsorted(lines.ends, _HEAD_BYTES)))  # of very long ones
+    return head[: int(lines.ends[min(len(lines.ends), _HEAD_RECORDS, few) - 1])]
 
 
 def _dialect(source: Source, head: bytes, delimiter: bytes) -> Dialect:
@@ -137,19 +140,21 @@ def _words(rows: list[list[str]]) -> frozenset[int]:
 
 
 def _is_word(cell: str) -> bool:
-    if is_missing_marker(cell):
+    for number in (cell, cell.replace(",", ".")):  # nearly all cells are numbers as they are
+        try:
+            float(number)
+        except ValueError:
+            continue
         return False
-    try:
-        float(cell.replace(",", "."))
-    except ValueError:
-        return True
-    return False
+    return not is_missing_marker(cell)
 
 
 def _cells(block: bytes, delimiter: bytes, n_columns: int) -> list[list[str]]:
     """All cells of a few records, as strings."""
     if not block:
         return []
+    if QUOTE not in block:
+        return [line.split(delimiter.decode()) for line in block.decode("utf-8").removesuffix("\n").split("\n")]
     frame = _parse(block, delimiter, n_columns, set(), null_values=None)
     return [["" if cell is None else cell for cell in row] for row in frame.rows()]
 
@@ -211,10 +216,15 @@ def _collect(blocks: Iterator[bytes], dialect: Dialect, numbers: set[int]) -> tu
     words: list[dict[Any, int]] = [{} for _ in range(dialect.n_columns)]
     n_rows = 0
     for block in blocks:
-        frame = _parsed(block, dialect, numbers)
-        n_rows += frame.height
-        for i, column in enumerate(frame.get_columns()):
-            parts[i].append(column.to_numpy() if i in numbers else _codes(column.to_list(), words[i]))
+        columns = wide_columns(block, dialect, numbers)
+        if columns is None:
+            frame = _parsed(block, dialect, numbers)
+            columns = [
+                column.to_numpy() if i in numbers else column.to_list() for i, column in enumerate(frame.get_columns())
+            ]
+        n_rows += len(columns[0])
+        for i, column in enumerate(columns):
+            parts[i].append(column if i in numbers else _codes(column, words[i]))
     found: list[Any] = []
     for i in range(dialect.n_columns):
         whole = parts[i][0] if len(parts[i]) == 1 else np.concatenate(parts[i] or [np.empty(0)])

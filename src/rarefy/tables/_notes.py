@@ -88,6 +88,8 @@ def _is_constant(column: NDArray[Any]) -> bool:
         return True
     first = column[0]
     if column.dtype != object:
+        if first == first and column[-1] != first:  # tells for most columns, and is quick
+            return False
         return bool(np.isnan(first) and np.isnan(column).all()) or bool((column == first).all())
     return all(value == first for value in column)
 

@@ -7,7 +7,7 @@ from rarefy.exceptions import TableError
 from rarefy.tables._dialect import QUOTE
 from rarefy.tables._source import Source
 
-_CHUNK = 1 << 24
+_CHUNK = 1 << 23
 _LONGEST_RECORD = 1 << 28
 _MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 ENCODINGS = {"utf-8-sig": "UTF-8 with a byte order mark", "latin-1": "Latin-1, because it is not UTF-8"}

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rarefy._files import write_atomically
+from rarefy._files import json_text, write_atomically
 from rarefy.certificates import Certificate, SubsetCertificate
 from rarefy.certificates._json_values import numbers, optional, plain
 from rarefy.core.certificates.verify import Verification
@@ -52,7 +52,7 @@ def write_certificate(made: CertificateFile, path: Path, version: str) -> None:
         },
         "certificate": made.certificate.to_dict(),
     }
-    write_atomically(path, json.dumps(values, indent=1, allow_nan=False))
+    write_atomically(path, json_text(values))
 
 
 def read_certificate(path: Path) -> CertificateFile:

@@ -1,6 +1,7 @@
 """Models of tables: ranking a rare class and classifying, with what held-out rows say about them."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from rarefy.ranking import RankRC, RankRCCV
 from rarefy.ranking._scoring import recall_at
 from rarefy.tables import Table, TableEncoder
 from rarefy.tables._table import LABELS
-from rarefy.workflows.labels import folds_of, whole_labels
+from rarefy.workflows.labels import MOST_LEARNED, SampledFolds, folds_of, whole_labels
 from rarefy.workflows.reading import Reading
 
 _MANY = 20_000
@@ -41,12 +42,22 @@ class RankedTable:
         return self.pipeline[-1]
 
     @property
+    def most_learned(self) -> int | None:
+        """Rows of a class that the rankers behind the held-out scores learned from at most; None means all."""
+        folds = self.ranker.cv
+        return folds.most if isinstance(folds, SampledFolds) else None
+
+    @property
     def scorer(self) -> Pipeline:
         """What new rows need of the pipeline: the search is over."""
         return Pipeline([*self.pipeline.steps[:-1], ("rank", self.ranker.best_estimator_)])
 
     def measures(self) -> dict[str, float]:
         """What held-out rows say."""
+        return dict(self._measures)
+
+    @cached_property
+    def _measures(self) -> dict[str, float]:
         usable = np.isfinite(self.held_out)
         rare, scores = self.is_rare[usable], self.held_out[usable]
         ones = np.ones(len(scores))
@@ -92,7 +103,7 @@ def rank_table(
     label = _label(y, rare_class, target)
     threshold = "f1" if recall is None else {"recall": recall, "confidence": confidence}
     ranker = RankRC(random_state=seed, rare_class=label, threshold=threshold)
-    folds = folds_of(y, target, seed)
+    folds = folds_of(y, target, seed, MOST_LEARNED)
     alphas = None if len(y) <= _MANY else [min(1e-3, 2.0 / len(y))]
     search = RankRCCV(ranker, alphas=alphas, cv=folds, scoring=scoring)
     pipeline = Pipeline([("encode", TableEncoder(impute=impute)), ("scale", _scaler(features)), ("rank", search)])
@@ -174,11 +185,14 @@ def ranking_code(reading: Reading, made: RankedTable) -> str:
     search, ranker = made.ranker, made.ranker.estimator
     rare = made.rare_class.item() if hasattr(made.rare_class, "item") else made.rare_class
     settings = f"rare_class={rare!r}, threshold={ranker.threshold!r}, random_state={ranker.random_state}"
-    folds = f"StratifiedKFold({search.cv.n_splits}, shuffle=True, random_state={search.cv.random_state})"
+    sampled = isinstance(search.cv, SampledFolds)
+    folds = repr(search.cv) if sampled else _code_of_folds(search.cv)
     alphas = "" if search.alphas is None else f"alphas={search.alphas}, "
     return "\n".join(
         (
-            "from sklearn.model_selection import StratifiedKFold",
+            "from rarefy.workflows.labels import SampledFolds"
+            if sampled
+            else "from sklearn.model_selection import StratifiedKFold",
             *_preprocessing_code(reading, made.target, made.pipeline),
             "from rarefy.ranking import RankRC, RankRCCV",
             f"ranker = RankRC({settings})",
@@ -187,6 +201,10 @@ def ranking_code(reading: Reading, made: RankedTable) -> str:
             "print(model[-1].best_score_, model[-1].threshold_)",
         )
     )
+
+
+def _code_of_folds(folds: Any) -> str:
+    return f"StratifiedKFold({folds.n_splits}, shuffle=True, random_state={folds.random_state})"
 
 
 def classification_code(reading: Reading, made: ClassifiedTable) -> str:

@@ -20,7 +20,8 @@ import numpy as np
 
 from rarefy.core.linalg.rows import Array, DenseRows, Index, Rows, gathered
 from rarefy.core.losses.margins import MarginLoss, best_intercept
-from rarefy.core.svm.linear_model import linear_model, rows_of
+from rarefy.core.svm.linear_model import LinearModel, linear_model, rows_of
+from rarefy.core.svm.linear_models import linear_models, trained_together
 
 Start = tuple[Array, Array]
 """Dual variables and intercepts of all models."""
@@ -42,6 +43,11 @@ class Trained:
     @property
     def start(self) -> Start:
         return self.beta, self.intercept
+
+
+def group_sums(values: Array, groups: Index, n_groups: int) -> Array:
+    """Sums of the columns' values over groups."""
+    return np.asarray(np.bincount(groups, weights=values, minlength=n_groups), dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +93,7 @@ class SubsetProblem:
     def pulls(self, beta: Array) -> Array:
         """q: how much each group would lower the objective, to first order (twice)."""
         g = self.columns @ beta
-        g2 = np.einsum("ij,ij->i", g, g) * self.scale**2
-        return np.asarray(np.bincount(self.groups, weights=g2, minlength=self.n_groups), dtype=np.float64)
+        return group_sums(np.einsum("ij,ij->i", g, g) * self.scale**2, self.groups, self.n_groups)
 
     def train(
         self, chosen: Index, share: Array | None = None, start: Start | None = None, tol: float = 1e-6
@@ -99,10 +104,7 @@ class SubsetProblem:
         if share is not None:
             factor = factor * np.sqrt(np.repeat(share, self.sizes(chosen)))
         F = gathered(self.columns, columns, factor)
-        found = []
-        for k, y in enumerate(self.Y.T):
-            before = None if start is None else (start[0][:, k], float(start[1][k]))
-            found.append(linear_model(F, y, self.costs, self.loss, start=before, tol=tol))
+        found = self._models(F, start, tol)
         return Trained(
             np.column_stack([model.beta for model in found]),
             np.array([model.intercept for model in found]),
@@ -111,12 +113,25 @@ class SubsetProblem:
             sum(model.dual for model in found),
         )
 
+    def _models(self, F: Rows, start: Start | None, tol: float) -> list[LinearModel]:
+        """One model for each target."""
+        n, m = self.Y.shape
+        if isinstance(F, DenseRows) and trained_together(n, F.shape[1], m, self.loss):
+            return linear_models(F.take(np.arange(n)), self.Y, self.costs, self.loss, start=start, tol=tol)
+        found = []
+        for k, y in enumerate(self.Y.T):
+            before = None if start is None else (start[0][:, k], float(start[1][k]))
+            found.append(linear_model(F, y, self.costs, self.loss, start=before, tol=tol))
+        return found
+
     def all_columns(self) -> Rows:
         """Rows with the products of the scaled data, in at most n dimensions."""
         n, d = self.X.shape
         if d > n:
             return rows_of(self.columns.gram(self.scale**2))
-        return DenseRows((self.columns.take(np.arange(d)) * self.scale[:, None]).T)
+        dense = self.columns.take(np.arange(d))  # a copy
+        dense *= self.scale[:, None]
+        return DenseRows(dense.T)
 
     def empty_value(self) -> float:
         """The objective of the intercepts alone."""

@@ -12,15 +12,33 @@ taken or to be left out.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
-from rarefy.core.best_subset.problem import Start, SubsetProblem, Trained
+from rarefy.core.best_subset.problem import Start, Trained
 from rarefy.core.linalg.rows import Array, Index
 
 _MEMORY = 5
 """Values of the last steps that a new one is compared with."""
 _STEPS = 1e-12, 1e12
+
+
+class Shares(Protocol):
+    """What is minimised over shares: `SubsetProblem`, or a model of it."""
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups."""
+
+    def train(self, chosen: Index, share: Array | None = None, start: Start | None = None) -> Trained:
+        """The models in some groups, of which only a share may be taken."""
+
+    def pulls(self, beta: Array) -> Array:
+        """How much each group would lower the objective, to first order (twice)."""
+
+    def gain(self, beta: Array) -> float:
+        """What the bound has beside the pulls."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +62,7 @@ class Relaxed:
 
 
 def relaxed(
-    problem: SubsetProblem,
+    problem: Shares,
     r: int,
     *,
     s: Array,
@@ -59,7 +77,7 @@ def relaxed(
 
     Parameters
     ----------
-    problem : SubsetProblem
+    problem : SubsetProblem or a model of it
         The problem.
     r : int
         Groups to choose.
@@ -106,13 +124,13 @@ def relaxed(
 class _Point:
     """Z at one place."""
 
-    problem: SubsetProblem
+    problem: Shares
     s: Array
     trained: Trained
     pulls: Array
 
     @classmethod
-    def at(cls, problem: SubsetProblem, s: Array, start: Start | None) -> "_Point":
+    def at(cls, problem: Shares, s: Array, start: Start | None) -> "_Point":
         taken = np.flatnonzero(s > 0.0)
         trained = problem.train(taken, s[taken], start)
         return cls(problem, s, trained, problem.pulls(trained.beta))
@@ -125,7 +143,7 @@ class _Point:
         return self.problem.gain(self.trained.beta) - 0.5 * (inside + largest)
 
 
-def _searched(problem: SubsetProblem, here: _Point, direction: Array, reference: float) -> _Point:
+def _searched(problem: Shares, here: _Point, direction: Array, reference: float) -> _Point:
     """A point along the direction that is lower than the last ones were, by halving with interpolation."""
     slope = -0.5 * float(here.pulls @ direction)
     step = 1.0

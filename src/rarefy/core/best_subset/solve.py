@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -9,6 +10,7 @@ from rarefy.core.best_subset.branching import LEAF, branch
 from rarefy.core.best_subset.problem import SubsetProblem
 from rarefy.core.best_subset.relaxation import Relaxed, project, relaxed
 from rarefy.core.best_subset.search import Choice, choice, highest, searched
+from rarefy.core.best_subset.tall import is_tall, relaxed_tall
 from rarefy.core.linalg.rows import Array, Index
 
 _LOOK = 10
@@ -124,7 +126,11 @@ def best_subset(
     sets.consider(first)
     assert sets.best is not None
     before = sets.best.trained.start if start is None else start.trained.start
-    top = relaxed(problem, r, s=first, start=before, tol=0.1 * gap_tol, max_iter=max_iter, watch=sets.watch)
+    limits: dict[str, Any] = {"tol": 0.1 * gap_tol, "max_iter": max_iter, "watch": sets.watch}
+    if is_tall(problem):
+        top = relaxed_tall(problem, r, s=first, **limits)
+    else:
+        top = relaxed(problem, r, s=first, start=before, **limits)
     enough = top.bound / (1.0 - gap_tol) if top.bound > 0.0 else 0.0
     thorough = thorough and problem.Y.size * r <= _SMALL
     chosen = searched(problem, r, top.s, top.pulls, sets.best, enough, thorough)

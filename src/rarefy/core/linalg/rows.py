@@ -366,7 +366,9 @@ def gathered(A: Rows, index: Index, factors: Array) -> Rows:
     part = A.subset(index) if len(index) * A.shape[1] > BLOCK_ENTRIES else None
     if isinstance(part, SparseRows):
         return part.with_factors(factors).T
-    return DenseRows((A.take(index) * factors[:, None]).T)
+    dense = A.take(index)  # a copy: rows are picked by their numbers
+    dense *= factors[:, None]
+    return DenseRows(dense.T)
 
 
 def streamed_gram(A: Rows, T: Array) -> Array:

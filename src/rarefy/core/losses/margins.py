@@ -29,6 +29,9 @@ from rarefy.core.losses.roots import increasing_root
 LossName = Literal["hinge", "squared_hinge", "logistic", "squared"]
 LOSSES: tuple[LossName, ...] = get_args(LossName)
 
+_ROUNDED = 1e-14
+"""Rounding of a slope, as a share of the costs."""
+
 
 @dataclass(frozen=True)
 class MarginLoss:
@@ -127,4 +130,6 @@ def best_intercept(loss: MarginLoss, y: Array, scores: Array, c: Array, start: f
         first, second = loss.derivatives(y, scores + b)
         return float(c @ first), float(c @ second)
 
-    return increasing_root(slope_at, low, high, 0.5 * (low + high) if start is None else min(max(start, low), high))
+    middle = 0.5 * (low + high) if start is None else min(max(start, low), high)
+    # Slopes are sums that are rounded: below that, further looks at all samples would only halve the interval.
+    return increasing_root(slope_at, low, high, middle, tol=_ROUNDED * float(c.sum()))

@@ -27,6 +27,8 @@ from rarefy.core.solvers.implicit_sgd import implicit_sgd
 from rarefy.core.solvers.proximal import proximal_gradient
 from rarefy.core.solvers.trust_region import Minimum, trust_region
 
+_KEPT = 12
+"""Products with directions that are kept beside the newest."""
 _ROUGH = 1e-4
 """Tolerance of a smaller problem, or of one that is only similar: its minimiser is not the one that is sought."""
 
@@ -83,20 +85,40 @@ class Features:
     def take(self, index: Index) -> Array:
         return self._K.take(index, self._T)
 
+    def part(self, index: Index) -> "Features":
+        """Some of the samples, with kernel values in memory: multiplying them by T costs more than it saves."""
+        return Features(DenseRows(self._K.take(index)), self._T)
+
 
 class _Scores:
     """loss(V w) + alpha/2 ||w||^2 at one w, for the coordinates V of the samples."""
 
-    def __init__(self, V: Features, loss: PairLoss, alpha: float, w: Array) -> None:
-        self._V, self._loss, self._alpha = V, loss, alpha
-        self._f = V @ w
+    def __init__(self, V: Features, loss: PairLoss, alpha: float, w: Array, f: Array | None = None) -> None:
+        self._V, self._loss, self._alpha, self._w = V, loss, alpha, w
+        self._f = V @ w if f is None else f
+        self._products: list[tuple[Array, Array]] = []
         self._state = loss.at(self._f)
         self.value = self._state.value + 0.5 * alpha * float(w @ w)
         self.gradient = V.transposed_product(self._state.gradient) + alpha * w
 
     def hessian_product(self, v: Array) -> Array:
-        product = self._state.hessian_product(self._V @ v)
-        return self._V.transposed_product(product) + self._alpha * v
+        scores = self._V @ v
+        self._products = [*self._products[-_KEPT:], (v, scores)]
+        return self._V.transposed_product(self._state.hessian_product(scores)) + self._alpha * v
+
+    def scores_at(self, w: Array) -> Array | None:
+        """V w without a pass over V, if w is here plus a combination of directions whose products are known."""
+        change, norm = w - self._w, float(np.linalg.norm(w - self._w))
+        if not self._products or norm == 0.0:
+            return None
+        directions = np.column_stack([v / np.linalg.norm(v) for v, _ in self._products])
+        shares = np.linalg.lstsq(directions, change, rcond=None)[0]
+        if np.linalg.norm(directions @ shares - change) > 1e-12 * norm:
+            return None
+        f = self._f.copy()
+        for share, (v, scores) in zip(shares, self._products, strict=True):
+            f += share / np.linalg.norm(v) * scores
+        return f
 
     def inverse_hessian(self) -> Callable[[Array], Array] | None:
         """The inverse of the Hessian times a vector, or nearly: where many samples bend the loss, by some of them."""
@@ -104,6 +126,19 @@ class _Scores:
             return None
         index, part = curved_part(self._loss, self._state.curvature(), self._V.k)
         return inverse_hessian(self._V.take(index), part.at(self._f[index]), self._alpha)
+
+
+class _Objective:
+    """The function to minimise; a step along directions that the last point has multiplied saves a pass over V."""
+
+    def __init__(self, V: Features, loss: PairLoss, alpha: float) -> None:
+        self._of = V, loss, alpha
+        self._last: _Scores | None = None
+
+    def __call__(self, w: Array) -> _Scores:
+        f = None if self._last is None else self._last.scores_at(w)
+        self._last = here = _Scores(*self._of, w, f)
+        return here
 
 
 def rank(
@@ -150,7 +185,7 @@ def _minimum(V: Features, loss: PairLoss, alpha: float, start: Array | None, *, 
     options |= {"precondition": _Scores.inverse_hessian, "convexity": alpha}
     w = _smaller_minimum(V, loss, alpha, start, tol)
 
-    at = partial(_Scores, V, loss, alpha)
+    at = _Objective(V, loss, alpha)
     found = trust_region(at, w, tol=tol, **options)
     if not found.x.any() and found.decrement > 0.0:
         # All scores zero is near the least value when alpha is large, but ranks nothing: only the order counts.
@@ -165,7 +200,7 @@ def _smaller_minimum(V: Features, loss: PairLoss, alpha: float, start: Array | N
     if smaller is None:
         return w
     index, part = smaller
-    found = _minimum(Features(DenseRows(V.take(index))), part, alpha, w, tol=max(tol, _ROUGH)).x
+    found = _minimum(V.part(index), part, alpha, w, tol=max(tol, _ROUGH)).x
     if start is None:
         return found
     # A start from a similar problem can be better than the minimiser of a part: one pass tells.

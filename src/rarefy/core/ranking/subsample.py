@@ -28,16 +28,31 @@ _WORK, _ENTRIES = 400, 1 << 25
 as slow because they wait for memory: n k is at most `_WORK` m. V itself has at most `_ENTRIES` entries."""
 
 
+_TENTH, _MOST = 10, 1 << 26
+"""Of more samples a part of one in so many is solved first, with at most so many kernel values."""
+
+_CLOSER, _FORTIETH = 4, 40
+"""A Hessian is made of up to so many times as many samples where that is at most one in so many of all."""
+
+
 def subsample(loss: PairLoss, k: int) -> tuple[Index, PairLoss] | None:
-    """Samples of a smaller problem with k coefficients, and their loss; None where it would not be much smaller."""
+    """Samples of a smaller problem with k coefficients, and their loss; None where it would not be much smaller.
+
+    Of very many samples a tenth is taken, up to a limit, and the smaller problem then has a smaller one in turn.
+    """
     pairs = loss.pairs
     if not pairs.groups:
         return None
     levels = [lower for _, lower in pairs.groups] + [pairs.groups[-1][0]]
     largest = int(np.argmax([len(level) for level in levels]))
-    wanted, used = _enough(k), sum(len(level) for level in levels)
-    n = used - len(levels[largest]) + wanted
-    if _SHARE * n > used or n * k > _ENTRIES:
+    used = sum(len(level) for level in levels)
+    others = used - len(levels[largest])
+    # The largest part that is allowed but at least as many as are enough: the closer it is, the fewer passes are left.
+    wanted = max(_enough(k), min(used // _TENTH, _MOST // max(k, 1)) - others)
+    if wanted > _enough(k) and _SHARE * (others + _enough(k)) > others + wanted:
+        wanted = _enough(k)  # one step from here to all of them
+    n = others + wanted
+    if _SHARE * n > used or n * k > _MOST:
         return None
     # A fixed seed: equal inputs give equal rankers, and any choice leads to the same minimiser.
     kept = np.random.default_rng(0).choice(levels[largest], wanted, replace=False)
@@ -57,7 +72,7 @@ def curved_part(loss: PairLoss, curvature: Array, k: int) -> tuple[Index, PairLo
     Where they are too many, each is drawn with a chance in proportion to its share of the diagonal, and weighs
     accordingly more: the second derivative of the part is then that of the whole in the mean.
     """
-    index, wanted = np.flatnonzero(curvature > 0.0), _enough(k)
+    index, wanted = np.flatnonzero(curvature > 0.0), _for_hessian(len(curvature), k)
     chance = np.ones(len(index))
     if len(index) > wanted:
         chance = _chances(curvature[index], wanted)
@@ -80,7 +95,7 @@ def _chances(c: Array, n: int) -> Array:
 
 def is_worth_factoring(m: int, k: int) -> bool:
     """Whether a Hessian of k coefficients from enough of m samples costs less than the passes that it saves."""
-    n = min(m, _enough(k))
+    n = min(m, _for_hessian(m, k))
     return 0 < n * k <= min(_WORK * m, _ENTRIES)
 
 
@@ -94,6 +109,11 @@ def inverse_hessian(V: Array, state: State, alpha: float) -> Callable[[Array], A
         except LinAlgError:
             return None
     return lambda v: np.asarray(cho_solve(factor, v, check_finite=False))
+
+
+def _for_hessian(m: int, k: int) -> int:
+    """Samples of a Hessian: the passes over many more that a closer one saves cost more than it does."""
+    return max(_enough(k), min(_CLOSER * _enough(k), m // _FORTIETH, _ENTRIES // max(k, 1)))
 
 
 def _enough(k: int) -> int:

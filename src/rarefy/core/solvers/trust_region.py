@@ -23,6 +23,9 @@ _STALE = 6
 """Products in one iteration after which a preconditioner is made anew; also after a step to the border of the region,
 whose shape it is."""
 
+_NEGLIGIBLE = 0.1
+"""Share of the accepted decrease that a step may leave to gain, where a preconditioner tells how much that is."""
+
 Status = Literal["optimal", "iteration limit", "stalled"]
 
 
@@ -99,8 +102,13 @@ def trust_region(
     decrement, products, stalls = np.inf, 0, 0
     for iteration in range(max_iter):
         local = here if lower is None else _Bounded(here, x - lower)
-        accepted = tol * (1e-3 + abs(here.value)) if convexity > 0.0 and lower is None else 0.0
-        step, model, size, done, used = _model_step(local, inverse, radius, max_products, convexity, accepted)
+        accepted = tol * (1e-3 + abs(here.value))
+        known = _Known(
+            accepted if convexity > 0.0 and lower is None else 0.0,
+            convexity,
+            _NEGLIGIBLE * accepted if inverse is not None else 0.0,
+        )
+        step, model, size, done, used = _model_step(local, inverse or _same, radius, max_products, known)
         bend = 0.0
         if isinstance(local, _Bounded):
             step, model, bend, inside = local.inside(step, model)
@@ -133,9 +141,12 @@ def trust_region(
 
 def _inverse(
     precondition: Callable[[Any], Callable[[Array], Array] | None] | None, here: Point
-) -> Callable[[Array], Array]:
-    found = None if precondition is None else precondition(here)
-    return (lambda v: v) if found is None else found
+) -> Callable[[Array], Array] | None:
+    return None if precondition is None else precondition(here)
+
+
+def _same(v: Array) -> Array:
+    return v
 
 
 class _Bounded:
@@ -179,27 +190,40 @@ class _Bounded:
         return self.unit * stopped, decrease, 0.5 * float(self.bend @ stopped**2), False
 
 
-def _model_step(
-    here: Point, inverse: Callable[[Array], Array], radius: float, max_products: int, convexity: float, accepted: float
-) -> tuple[Array, float, float, bool, int]:
-    """Step, its decrease in the model, its size, whether it minimises the model, and the number of products.
+@dataclass(frozen=True)
+class _Known:
+    """What ends the search for a step before the model is minimised: zero means that nothing is known.
 
-    Where no step can decrease the model by more than `accepted`, the search ends with a bound on that decrease.
+    Where no step can decrease the model by more than `accepted`, the search ends with a bound on that decrease, which
+    the least curvature, `convexity`, gives. With a preconditioner that is nearly the Hessian, half the squared residual
+    in the norm of its inverse is what the model can still fall by: from `enough` on it is minimised.
     """
+
+    accepted: float
+    convexity: float
+    enough: float
+
+
+def _model_step(
+    here: Point, inverse: Callable[[Array], Array], radius: float, max_products: int, known: _Known
+) -> tuple[Array, float, float, bool, int]:
+    """Step, its decrease in the model, its size, whether it minimises the model, and the number of products."""
     g = here.gradient
     step, curved = np.zeros_like(g), np.zeros_like(g)
     residual = -g
     z = inverse(residual)
     direction = z.copy()
     norm2 = float(residual @ z)  # residual in the norm of the inverse preconditioner
-    goal = norm2 * min(0.1, np.sqrt(norm2) if norm2 < 1.0 else 0.1) ** 2
+    if 0.0 < norm2 <= known.enough:
+        return step, 0.5 * norm2, 0.0, True, 0
+    goal = max(norm2 * min(0.1, np.sqrt(norm2) if norm2 < 1.0 else 0.1) ** 2, known.enough)
     size2, along, ahead2 = 0.0, 0.0, norm2  # |step|^2, <step, direction>, |direction|^2, all in M's norm
     done, used = norm2 == 0.0, 0
     while not done and used < max_products:
-        if accepted > 0.0:
+        if known.accepted > 0.0:
             # The model has its minimum at most |residual|^2 / (2 convexity) below its value at the step.
-            at_most = _decrease(g, step, curved) + float(residual @ residual) / (2.0 * convexity)
-            if at_most <= accepted:
+            at_most = _decrease(g, step, curved) + float(residual @ residual) / (2.0 * known.convexity)
+            if at_most <= known.accepted:
                 return step, at_most, float(np.sqrt(max(size2, 0.0))), True, used
         product = here.hessian_product(direction)
         used += 1

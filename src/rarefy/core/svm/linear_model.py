@@ -29,6 +29,8 @@ _DIRECT = 3000
 """Linear systems up to this size are factorised."""
 _ROUNDINGS = (0.5, 0.1, 0.02, 4e-3, 8e-4, 1.6e-4, 3.2e-5, 6.4e-6)
 _SIMILAR = 2
+_FEW, _COPIED = 8, 20_000
+"""Of more rows than the second, those that bend are copied if they are at most one in the first."""
 
 
 @dataclass(frozen=True)
@@ -48,16 +50,20 @@ class LinearModel:
 
 
 @dataclass(frozen=True)
-class _Problem:
+class Problem:
+    """The data of one model."""
+
     F: Rows
     y: Array
     c: Array
     loss: MarginLoss
 
     def primal(self, v: Array, scores: Array, b: float) -> float:
+        """P."""
         return 0.5 * float(v @ v) + float(self.c @ self.loss.values(self.y, scores + b))
 
     def dual(self, beta: Array) -> float:
+        """D."""
         g = self.F.T @ beta
         return float(self.loss.gains(self.y, beta, self.c).sum()) - 0.5 * float(g @ g)
 
@@ -94,13 +100,13 @@ def linear_model(
     F = X if X.shape[1] <= X.shape[0] else _square(X)
     beta, b = (np.zeros(len(y)), best_intercept(loss, y, np.zeros(len(y)), costs)) if start is None else start
     v = F.T @ beta
-    problem = _Problem(F, y, costs, loss)
+    problem = Problem(F, y, costs, loss)
     best: LinearModel | None = None
     with threads_for(F.shape[1]):
         for rounding in _roundings(loss, start is not None):
             smooth = replace(problem, loss=replace(loss, rounding=rounding))
             v, b, beta = _newton(smooth, v, b, tol, max_iter)
-            found = _pair(problem, v, b, beta)
+            found = pair(problem, v, b, beta)
             if best is None or found.gap < best.gap:
                 best = found
             if best.gap <= tol:
@@ -130,13 +136,21 @@ def rows_of(K: Array) -> Rows:
     return DenseRows(np.tril(factor) if lower else np.ascontiguousarray(np.triu(factor).T))
 
 
-def _pair(p: _Problem, v: Array, b: float, beta: Array) -> LinearModel:
-    """The better of two primal points, v itself and the one that belongs to beta, beside the dual point."""
+def pair(p: Problem, v: Array, b: float, beta: Array, enough: float = 0.0) -> LinearModel:
+    """The better of two primal points, v itself and the one that belongs to beta, beside the dual point.
+
+    The second is left out if the gap of the first is at most `enough`.
+    """
     beta = p.loss.balanced(p.y, beta, p.c)
-    return LinearModel(*_lowest(p, (v, p.F.T @ beta), b), beta, p.dual(beta))
+    g, gain = p.F.T @ beta, float(p.loss.gains(p.y, beta, p.c).sum())
+    first = LinearModel(*_lowest(p, (v,), b), beta, gain - 0.5 * float(g @ g))
+    if first.gap <= enough:
+        return first
+    second = _lowest(p, (g,), b)
+    return first if first.primal <= second[2] else LinearModel(*second, beta, first.dual)
 
 
-def _lowest(p: _Problem, candidates: tuple[Array, ...], start: float) -> tuple[Array, float, float]:
+def _lowest(p: Problem, candidates: tuple[Array, ...], start: float) -> tuple[Array, float, float]:
     """Coefficients with their best intercept and their primal value, of those with the lowest."""
     found = []
     for w in candidates:
@@ -146,7 +160,7 @@ def _lowest(p: _Problem, candidates: tuple[Array, ...], start: float) -> tuple[A
     return min(found, key=lambda point: point[2])
 
 
-def _in_columns(p: _Problem, X: Rows, found: LinearModel) -> LinearModel:
+def _in_columns(p: Problem, X: Rows, found: LinearModel) -> LinearModel:
     """The model in the columns of X, from the one in the coordinates of the Cholesky factor.
 
     The factor belongs to products that are lifted where they are singular, so values are computed again from X.
@@ -157,7 +171,7 @@ def _in_columns(p: _Problem, X: Rows, found: LinearModel) -> LinearModel:
     return replace(found, coef=coef, intercept=intercept, primal=primal, dual=own.dual(found.beta))
 
 
-def _newton(p: _Problem, v: Array, b: float, tol: float, max_iter: int) -> tuple[Array, float, Array]:
+def _newton(p: Problem, v: Array, b: float, tol: float, max_iter: int) -> tuple[Array, float, Array]:
     """Minimise a smooth problem; the coefficients, the intercept and the dual variables that belong to them."""
     scores = p.F @ v
     for _ in range(max_iter):
@@ -170,7 +184,7 @@ def _newton(p: _Problem, v: Array, b: float, tol: float, max_iter: int) -> tuple
         if not promised > 1e-5 * tol * max(p.primal(v, scores, b), 1e-300):
             break
         moved = p.F @ dv
-        s = _length(p, v, dv, scores + b, moved + db)
+        s = step_length(p, v, dv, scores + b, moved + db)
         v, b, scores = v + s * dv, b + s * db, scores + s * moved
     return v, b, -p.c * p.loss.derivatives(p.y, scores + b)[0]
 
@@ -183,7 +197,10 @@ def _step(F: Rows, bend: Array, gradient: Array, shift: float, reach: float) -> 
     curved = np.flatnonzero(bend > 0.0)
     if not len(curved):  # the intercept is on a slope without curvature: only v can be solved for
         return -gradient, -shift
-    Fc, D = F if len(curved) == F.shape[0] else F.subset(curved), bend[curved]
+    # Leaving out rows that do not bend is a copy, which costs more than products with zeros unless it is small.
+    n = F.shape[0]
+    whole = len(curved) == n or _FEW * len(curved) >= n > _COPIED
+    Fc, D = (F, bend) if whole else (F.subset(curved), bend[curved])
     solve = _solver(Fc, D)
     pull = Fc.T @ D
     u, z = solve(gradient), solve(pull)
@@ -211,7 +228,7 @@ def _solver(F: Rows, D: Array):  # type: ignore[no-untyped-def]  # a function of
     return lambda right: sl.cho_solve(factor, right, check_finite=False)
 
 
-def _length(p: _Problem, v: Array, dv: Array, f: Array, df: Array) -> float:
+def step_length(p: Problem, v: Array, dv: Array, f: Array, df: Array) -> float:
     """The length that minimises along the step, at most 1 unless nothing bends before that."""
     linear, square = float(v @ dv), float(dv @ dv)
 
