@@ -60,7 +60,7 @@ ESTIMATORS = [
     OrdinalRankRCCV(alphas=[0.01], cv=2),
     OrdinalRankRC(),
 ]
-MANY_PARAMETERS = {"RankRC": 17, "SubspaceLPSVC": 17}  # five of them describe the kernel, as in scikit-learn's Nystroem
+MANY_PARAMETERS = {"RankRC": 18, "SubspaceLPSVC": 17}  # five of them describe the kernel, as in scikit-learn's Nystroem
 everyone = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
 
 

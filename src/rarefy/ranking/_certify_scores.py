@@ -82,6 +82,7 @@ def certify_scores(ranker: Any, X: Any, y: Any, sample_weight: Any = None) -> Sc
         alpha,
         kernel.kernel,
         {name: float(value) for name, value in kernel.parameters.items()},
+        kernel.factors,
         "logistic" if isinstance(loss, Logistic) else "smoothed_hinge",
         loss.eps if isinstance(loss, SmoothedHinge) else 1.0,
         _labels(data),

@@ -36,6 +36,9 @@ class OrdinalRankRC(KernelRanker):
         by one, of any class, those that lower the loss most, some exchanged again; "kmeans": centres of clusters;
         "cholesky": one by one the sample that is represented worst by those before; "leverage": at random, with chances
         that grow with what a sample adds (ridge leverage scores).
+    standardize : bool or "auto", default="auto"
+        Whether columns are divided by their standard deviations before the kernel compares samples. "auto" does so if
+        otherwise few columns, those with the largest units, would decide, as in :class:`~rarefy.kernel.KernelSubspace`.
     kernel : str or callable, default="rbf"
         "rbf", "poly" (or "polynomial"), "linear", "cosine", "laplacian", "sigmoid", "chi2", "additive_chi2",
         "histogram_intersection", "spline", "wave", "precomputed", or a function of two samples.
@@ -128,6 +131,7 @@ class OrdinalRankRC(KernelRanker):
         *,
         basis: Any = "auto",
         landmarks: str = "random",
+        standardize: bool | str = "auto",
         kernel: Any = "rbf",
         gamma: Any = "mean_distance",
         degree: float = 3,
@@ -144,6 +148,7 @@ class OrdinalRankRC(KernelRanker):
         self.alpha = alpha
         self.basis = basis
         self.landmarks = landmarks
+        self.standardize = standardize
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree

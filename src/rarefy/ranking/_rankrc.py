@@ -48,6 +48,9 @@ class RankRC(ClassifierMixin, KernelRanker):
         "cholesky": one by one the sample that is represented worst by those before; "leverage": at random, with chances
         that grow with what a sample adds (ridge leverage scores). If the number is
         smaller than the rare class, it is chosen from the rare samples.
+    standardize : bool or "auto", default="auto"
+        Whether columns are divided by their standard deviations before the kernel compares samples. "auto" does so if
+        otherwise few columns, those with the largest units, would decide, as in :class:`~rarefy.kernel.KernelSubspace`.
     kernel : str or callable, default="rbf"
         "rbf", "poly" (or "polynomial"), "linear", "cosine", "laplacian", "sigmoid", "chi2", "additive_chi2",
         "histogram_intersection", "spline", "wave", "precomputed", or a function of two samples.
@@ -188,6 +191,7 @@ class RankRC(ClassifierMixin, KernelRanker):
         *,
         basis: Any = "auto",
         landmarks: str = "random",
+        standardize: bool | str = "auto",
         kernel: Any = "rbf",
         gamma: Any = "mean_distance",
         degree: float = 3,
@@ -206,6 +210,7 @@ class RankRC(ClassifierMixin, KernelRanker):
         self.alpha = alpha
         self.basis = basis
         self.landmarks = landmarks
+        self.standardize = standardize
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree

@@ -39,6 +39,8 @@ class ScoreCertificate(EqualByContent):
         Name of the kernel.
     kernel_parameters : dict
         Its parameters.
+    factors : ndarray of shape (n_features,) or None
+        What each column is multiplied by before the kernel compares samples; None if columns stay as they are.
     loss : {"smoothed_hinge", "logistic"}
         Loss of a pair.
     eps : float
@@ -81,6 +83,7 @@ class ScoreCertificate(EqualByContent):
     alpha: float
     kernel: str
     kernel_parameters: Mapping[str, float]
+    factors: Array | None
     loss: str
     eps: float
     labels: tuple[Any, ...]
@@ -162,10 +165,17 @@ class ScoreCertificate(EqualByContent):
             "the share of pairs is one": 0.0 <= self.certain_pairs <= 1.0,
             "the loss is known": self.loss in ("smoothed_hinge", "logistic"),
             "points and coefficients are finite and as many": finite and len(self.basis_points) == len(self.dual_coef),
+            "factors of columns are positive numbers": self._has_factors(),
             "row numbers are as many": self.basis is None or len(self.basis) == len(self.dual_coef),
             "labels differ": len(set(self.labels)) == len(self.labels) > 1,
         }
         return [f"not true: {what}" for what, right in conditions.items() if not right]
+
+    def _has_factors(self) -> bool:
+        f = self.factors
+        if f is None:
+            return True
+        return bool(len(f) == self.basis_points.shape[1] and np.isfinite(f).all() and (f > 0.0).all())
 
     def _against(self, X: Any, y: Any, weights: Array) -> list[str]:
         """What does not agree with the data."""
@@ -199,12 +209,19 @@ class ScoreCertificate(EqualByContent):
         return faults
 
     def _values(self, X: Any, Y: Any = None) -> Array:
+        X, Y = self._in_units(X), None if Y is None else self._in_units(Y)
         named = ("rbf", "poly", "polynomial", "laplacian", "linear", "cosine", "chi2")
         if self.kernel in named:
             values = pairwise_kernels(X, Y, metric=self.kernel, filter_params=True, **dict(self.kernel_parameters))
         else:
             values = kernel_named(self.kernel).function(X, Y, **dict(self.kernel_parameters))
         return np.asarray(values, dtype=np.float64)
+
+    def _in_units(self, X: Any) -> Any:
+        """Columns times their factors."""
+        if self.factors is None:
+            return X
+        return X @ sp.diags_array(self.factors) if sp.issparse(X) else X * self.factors
 
     def _pull(self, level: Index, f: Array, weights: Array) -> Array:
         """The derivative of the loss in the scores, one upper sample after another."""
@@ -287,6 +304,7 @@ def _convert(v: dict[str, Any]) -> None:
     v["labels"], v["basis"] = tuple(v["labels"]), optional(integers, v["basis"])
     v["basis_points"], v["dual_coef"] = numbers(v["basis_points"], 2), numbers(v["dual_coef"], 1)
     v["prior_bound"] = optional(number, v["prior_bound"])
+    v["factors"] = optional(lambda f: numbers(f, 1), v["factors"])
     try:
         kernel_named(v["kernel"])
     except KeyError:

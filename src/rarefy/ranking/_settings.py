@@ -15,7 +15,7 @@ from rarefy.core.losses.lists import Measure
 from rarefy.core.losses.logistic import Logistic
 from rarefy.core.losses.pairs import LossOfPairs, Profile
 from rarefy.core.ranking.thresholds import RULES as THRESHOLDS
-from rarefy.kernel._base import KERNEL_CONSTRAINTS
+from rarefy.kernel._base import KERNEL_CONSTRAINTS, STANDARDIZE
 from rarefy.kernel._landmarks import RULES as LANDMARKS
 from rarefy.ranking._emphasis import Emphasis
 
@@ -97,6 +97,7 @@ RANKER_CONSTRAINTS: dict[str, list[Any]] = {
     "alpha": [POSITIVE, StrOptions({"auto"})],
     "basis": [StrOptions({"auto", "rare", "all", "random"}), COUNT, "array-like"],
     "landmarks": [StrOptions({*LANDMARKS, "greedy"})],
+    "standardize": STANDARDIZE,
     **KERNEL_CONSTRAINTS,
     "loss": [StrOptions(set(LOSSES)), LossObject()],
     "emphasis": [Emphasis(" ('f1' and 'break_even' are for two classes: RankRC)"), None],
