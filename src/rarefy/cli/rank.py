@@ -83,7 +83,7 @@ def rank(
     if report is not None:
         from rarefy.pages.ranking import write_ranking_page  # needs jinja2
 
-        write_ranking_page(made, report, file=file)
+        write_ranking_page(made, report, file=file, options=reading.options)
     if as_json:
         common.print_json(_summary(made))
         return

@@ -93,7 +93,7 @@ def select(
         from rarefy.pages.selection import write_selection_page  # needs jinja2
 
         with common.working(remarks, "Comparing with other columns"):
-            write_selection_page(made, report, file=file)
+            write_selection_page(made, report, file=file, options=reading.options)
     if as_json:
         common.print_json(_summary(made))
         return

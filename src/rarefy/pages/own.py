@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 import rarefy
 from rarefy._files import write_atomically
 from rarefy.certificates import Certificate, SubsetCertificate
+from rarefy.certificates._fingerprint import fingerprint
 from rarefy.core.linalg.rows import Array
 from rarefy.exceptions import MissingExtraError, ParameterError
 from rarefy.ranking import RankRC, RankRCCV
@@ -157,7 +158,7 @@ def _selection(names: Any, model: Any, X: Any, y: Any) -> str:
 
 def _ranking(model: RankRC | RankRCCV, X: Any, y: Any) -> str:
     from rarefy.pages.html import render
-    from rarefy.pages.ranking import RankedCases, other_class, ranking_values, settings_of
+    from rarefy.pages.ranking import FINGERPRINT, RankedCases, other_class, ranking_values, settings_of
 
     if y is None:
         raise ParameterError("y of report must be the classes that the ranker was fitted on; got None.")
@@ -166,6 +167,8 @@ def _ranking(model: RankRC | RankRCCV, X: Any, y: Any) -> str:
     scores = model.held_out_scores_ if isinstance(model, RankRCCV) else _held_out_scores(model, X, y)
     if len(scores) != len(y):
         raise ParameterError(f"y of report must have the {len(scores)} samples of the fit; got {len(y)}.")
+    X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32))
+    data = ((FINGERPRINT, fingerprint(X)),)
     is_rare = y == model.rare_class_
     cases = RankedCases(
         is_rare=is_rare,
@@ -176,7 +179,7 @@ def _ranking(model: RankRC | RankRCCV, X: Any, y: Any) -> str:
         promise=model.threshold_certificate_,
         measures=_measures(is_rare, scores),
         source="arrays in Python",
-        settings=settings_of(model),
+        settings=(*settings_of(model), *data),
         commands=(_code(model, ", y"),),
     )
     return render("ranking.html", **ranking_values(cases))

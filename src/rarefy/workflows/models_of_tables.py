@@ -34,6 +34,8 @@ class RankedTable:
     is_rare: NDArray[np.bool_]
     held_out: Array
     """Scores of the rows by rankers that did not see them; NaN where there are none."""
+    X: Any
+    """The matrix that the ranker was trained on."""
 
     @property
     def ranker(self) -> Any:
@@ -96,9 +98,10 @@ def rank_table(
     alphas = None if len(y) <= _MANY else [min(1e-3, 2.0 / len(y))]
     search = RankRCCV(ranker, alphas=alphas, cv=folds, scoring=scoring)
     pipeline = Pipeline([("encode", TableEncoder(impute=impute)), ("scale", _scaler(features)), ("rank", search)])
-    pipeline.fit(features, y)
-    fitted = pipeline[-1]
-    return RankedTable(pipeline, target, fitted.rare_class_, y == fitted.rare_class_, fitted.held_out_scores_)
+    X = pipeline[:-1].fit_transform(features)
+    fitted = search.fit(X, y)
+    is_rare = y == fitted.rare_class_
+    return RankedTable(pipeline, target, fitted.rare_class_, is_rare, fitted.held_out_scores_, X)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Which table is read, and which part of it; also as Python."""
 
 import csv
+import io
 from dataclasses import dataclass
 
 from rarefy.tables import Table, read_table
@@ -25,6 +26,15 @@ class Reading:
         """Read it."""
         table = read_table(self.file, sample=self.sample, random_state=self.seed)
         return table.drop(self.drop) if self.drop else table
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Options of a command that leave out the same columns and rows; `of_options` reads them."""
+        line = io.StringIO()
+        csv.writer(line, lineterminator="").writerow(self.drop)
+        drop = ("--drop", line.getvalue()) if self.drop else ()
+        sample = () if self.sample is None else ("--sample", str(self.sample))
+        return (*drop, *sample, *(("--seed", str(self.seed)) if self.seed else ()))
 
     @property
     def code(self) -> str:
