@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import InvalidParameterError, validate_params
 
+from rarefy._callbacks import told_to_callbacks
 from rarefy.exceptions import ParameterError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -19,7 +20,7 @@ def fit_method(fit: F) -> F:
     fails or is interrupted it comes back, and an estimator that was not fitted is still not: scikit-learn's
     `validate_data` writes attributes before anything is learned.
     """
-    checked = _fit_context(prefer_skip_nested_validation=False)(fit)
+    checked = _fit_context(prefer_skip_nested_validation=False)(told_to_callbacks(fit))
 
     @wraps(fit)
     def fit_or_restore(self: Any, *args: Any, **kwargs: Any) -> Any:

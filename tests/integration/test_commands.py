@@ -128,7 +128,7 @@ def test_certify_audits_anybodys_choice(genes, tmp_path):
 def test_rank_save_score(payments, tmp_path):
     model, scores = tmp_path / "m.skops", tmp_path / "scores.csv"
     result = run("rank", payments, "--target", "is_fraud", "--recall", 0.7, "--confidence", 0.9, "--save", model)
-    assert "60 of 800 rows are 1" in result.stdout
+    assert "60 of 800 rows have is_fraud = 1" in result.stdout
     assert "90 % confidence: at least 70 % of future rare cases" in result.stdout
     run("score", model, payments, "--out", scores)
     scored, truth = pl.read_csv(scores), pl.read_csv(payments)["is_fraud"].to_numpy()
@@ -272,7 +272,7 @@ def test_few_rows_of_a_class(tmp_path):
     frame = frame.with_columns(y=(pl.col("id") < 3).cast(pl.Int64))
     frame.write_csv(tmp_path / "few.csv")
     result = run("rank", tmp_path / "few.csv", "--target", "y")
-    assert "3 of 60 rows are 1. Of the 3 that score highest" in result.stdout
+    assert "3 of 60 rows have y = 1. Of the 3 rows that score highest" in result.stdout
     assert "Column 'id' is whole numbers without a gap" in result.stderr
     assert "StratifiedKFold(3" in result.stdout
     few = run("rank", tmp_path / "few.csv", "--target", "y", "--recall", 0.9, code=2)

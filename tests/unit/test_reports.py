@@ -32,7 +32,7 @@ from rarefy.certificates._fingerprint import fingerprint
 from rarefy.cli import _app
 from rarefy.exceptions import DegenerateDataError, MissingExtraError, ParameterError, TruncatedRankWarning
 from rarefy.pages import column_table, held_out, own, selection, spectrum, subset_curve
-from rarefy.pages.alarms import confusion, precision_points, roc_points, steps_of
+from rarefy.pages.alarms import confusion, precision_points, roc_points, sentence_on_top, steps_of
 from rarefy.pages.drawings import Bar, Line, Plot, bars, curves, legend, shown
 from rarefy.pages.html import embedded
 from rarefy.pages.ranking import write_ranking_page
@@ -257,7 +257,7 @@ def test_a_rare_class_is_judged_by_the_order_of_scores(tmp_path):
     model = make_pipeline(quick, StandardScaler(), LogisticRegression(max_iter=300))
     area = cross_val_score(model, X, y, cv=folds, scoring=make_scorer(_area, response_method="decision_function")).mean()
     assert f"<dt>{area:.3f}</dt><dd>area under the ROC curve on held-out rows" in text
-    assert "predicting the same for every row has 0.500" in text
+    assert "predicting the same for every row has an area under the ROC curve of 0.500" in text
     assert "Longer is better" in text
 
 
@@ -646,6 +646,16 @@ def test_curves_are_those_of_scikit_learn():
     many = roc_points(steps_of(rng.random(9000) < 0.1, rng.standard_normal(9000), 0.0))
     assert len(many[0]) <= 402
     assert (many[0][0], many[1][0], many[0][-1], many[1][-1]) == (0.0, 0.0, 1.0, 1.0)
+
+
+def test_what_the_highest_scores_find_in_words():
+    scores = -np.arange(1000.0)
+    few = np.isin(np.arange(1000), [0, 3, 12])
+    said = "Looking at the 10 rows that score highest (1 %) would find 2 of the 3."
+    assert sentence_on_top(few, scores) == said
+    many = np.arange(1000) % 5 == 0  # one percent could not hold them all
+    said = "Of the 200 rows that score highest 40 are rare cases (in random order: 40)."
+    assert sentence_on_top(many, scores) == said
 
 
 def test_calls_in_words():

@@ -9,6 +9,7 @@ from rich.markup import escape
 
 import rarefy
 from rarefy.cli import _common as common
+from rarefy.pages.alarms import sentence_on_top
 from rarefy.tables._messages import one_line
 from rarefy.workflows.models import SavedModel, save_model
 from rarefy.workflows.models_of_tables import RankedTable, rank_table, ranking_code
@@ -108,16 +109,12 @@ def _summary(made: RankedTable) -> dict[str, object]:
 def _print(console: Console, made: RankedTable) -> None:
     measures, promise = made.measures(), made.ranker.threshold_certificate_
     n, rare = len(made.is_rare), int(made.is_rare.sum())
-    label, found = one_line(made.rare_class, 60), measures["share of rare cases in the highest 1 %"]
-    sentence = f"Looking at the 1 % that score highest would find {100 * found:.0f} % of them."
-    if 100 * rare > n:  # one percent could not hold them all
-        highest = np.argsort(-np.nan_to_num(made.held_out, nan=-np.inf), kind="stable")[:rare]
-        right = 100 * float(np.mean(made.is_rare[highest]))
-        sentence = f"Of the {rare} that score highest {right:.0f} % are (in random order: {100 * rare / n:.0f} %)."
-    console.print(f"[bold]{rare} of {n} rows are {escape(label)}. {sentence}[/bold]", highlight=False)
+    usable = np.isfinite(made.held_out)
+    label = f"{one_line(made.target, 60)} = {one_line(made.rare_class, 60)}"
+    sentence = sentence_on_top(made.is_rare[usable], made.held_out[usable])
+    console.print(f"[bold]{rare} of {n} rows have {escape(label)}. {sentence}[/bold]", highlight=False)
     for name, value in measures.items():
         console.print(f"  {name}, held out: {value:.3f}", highlight=False)
-    usable = np.isfinite(made.held_out)
     called = made.held_out[usable] > made.ranker.threshold_
     right = called & made.is_rare[usable]
     console.print(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rarefy.certificates._fingerprint import fingerprint
 from rarefy.core.linalg.rows import Array
 from rarefy.exceptions import DegenerateDataError
-from rarefy.pages.alarms import Steps, confusion, precision_points, roc_points, steps_of
+from rarefy.pages.alarms import Steps, confusion, precision_points, roc_points, sentence_on_top, steps_of
 from rarefy.pages.drawings import Line, Plot, curves, shown
 from rarefy.pages.html import download, embedded, versions, write_html
 
@@ -96,6 +96,7 @@ def ranking_values(cases: RankedCases) -> dict[str, Any]:
         "now": now,
         "budget": now.alarms / steps.n_rows,
         "share": share,
+        "sentence": sentence_on_top(rare, scores),
         "facts": _facts(cases.measures, share),
         "roc": _roc(steps, cases),
         "precision": _precision(steps, cases),

@@ -96,7 +96,7 @@ def _values(chosen: ChosenColumns) -> dict[str, Any]:
     part, y = (X, chosen.y) if len(rows) == X.shape[0] else (X[rows], None if chosen.y is None else chosen.y[rows])
     held_out = _held_out(chosen, part, y)
     table = _table(chosen, part, y, held_out)
-    curve: CurvePicture | str = "Without a target there is no objective to draw."
+    curve: CurvePicture | str = ""
     if chosen.y is not None:
         automatic = hasattr(chosen.selector, "cv_results_")
         kept, classified = chosen.kept, chosen.classified
@@ -140,7 +140,7 @@ def _entries(X: Any) -> int:
 
 def _held_out(chosen: ChosenColumns, X: Any, y: Any) -> HeldOut | str:
     if y is None:
-        return "Without a target there is nothing to predict: these are the shares that the certificate proves."
+        return "Without a target there is nothing to predict. The certificate proves these shares, for any target:"
     scale = np.ones(X.shape[1]) if chosen.deviations is None else np.asarray(chosen.deviations)
     selector = with_number(chosen.selector, _number(chosen))
     return compare(X, y, selector, len(chosen.kept), classified=chosen.classified, deviations=scale, seed=SEED)
