@@ -4,13 +4,13 @@ from abc import abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rarefy._pictures import data_frame, new_axes
-from rarefy.core.linalg.rows import Array
 
 
-def fold_scores(table: Array) -> dict[str, Any]:
+def fold_scores(table: NDArray[np.float64]) -> dict[str, Any]:
     """Scores of candidates (rows) in folds as scikit-learn's searches name them; folds without a score do not count."""
     usable = table[:, np.isfinite(table).all(axis=0)]
     found: dict[str, Any] = {"mean_test_score": usable.mean(axis=1), "std_test_score": usable.std(axis=1)}

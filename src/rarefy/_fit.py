@@ -8,6 +8,7 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import InvalidParameterError, validate_params
 
 from rarefy._callbacks import told_to_callbacks
+from rarefy._text_columns import about_columns
 from rarefy.exceptions import ParameterError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -34,6 +35,9 @@ def fit_method(fit: F) -> F:
             vars(self).update(before)
             if isinstance(error, InvalidParameterError):
                 raise ParameterError(str(error)) from None
+            clearer = about_columns(error, type(self).__name__, args[0] if args else kwargs.get("X"))
+            if clearer is not None:
+                raise clearer from error
             raise
 
     return fit_or_restore  # type: ignore[return-value]
@@ -64,6 +68,11 @@ def checked_arguments(constraints: dict[str, Any]) -> Callable[[F], F]:
                 return checked(*args, **kwargs)
             except InvalidParameterError as error:
                 raise ParameterError(str(error)) from None
+            except (TypeError, ValueError) as error:
+                clearer = about_columns(error, function.__name__, args[0] if args else kwargs.get("X"))
+                if clearer is not None:
+                    raise clearer from error
+                raise
 
         return call  # type: ignore[return-value]
 

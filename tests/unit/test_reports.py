@@ -255,7 +255,9 @@ def test_a_rare_class_is_judged_by_the_order_of_scores(tmp_path):
     quick = clone(selector).set_params(gap_tol=1e-3, max_nodes=0)
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     model = make_pipeline(quick, StandardScaler(), LogisticRegression(max_iter=300))
-    area = cross_val_score(model, X, y, cv=folds, scoring=make_scorer(_area, response_method="decision_function")).mean()
+    area = cross_val_score(
+        model, X, y, cv=folds, scoring=make_scorer(_area, response_method="decision_function")
+    ).mean()
     assert f"<dt>{area:.3f}</dt><dd>area under the ROC curve on held-out rows" in text
     assert "predicting the same for every row has an area under the ROC curve of 0.500" in text
     assert "Longer is better" in text

@@ -64,7 +64,13 @@ _SHARE = "certified, of the objective of all words"
 
 def _comparison(study: Study) -> Markup:
     rows = [
-        Bar(f"{row.name}, {row.n_kept} words", row.error, f"{100 * row.error:.1f} %", row.name == "BSS", row.standard_error)
+        Bar(
+            f"{row.name}, {row.n_kept} words",
+            row.error,
+            f"{100 * row.error:.1f} %",
+            row.name == "BSS",
+            row.standard_error,
+        )
         for row in study.rows
     ]
     most = max(max(row.value + row.spread for row in rows), 1e-9)

@@ -184,7 +184,9 @@ def _weight(marked: bool) -> str:
 def legend(lines: Sequence[Line], marked: str | None = None) -> Markup:
     """The names of curves with a sample of each, as text under a picture; what the ring means comes last."""
     kinds = [line.style if line.joined else f"dot {line.style}" for line in lines]
-    items = [Markup('<span class="key {}"></span>{}').format(k, line.name) for k, line in zip(kinds, lines, strict=True)]
+    items = [
+        Markup('<span class="key {}"></span>{}').format(k, line.name) for k, line in zip(kinds, lines, strict=True)
+    ]
     items += [] if marked is None else [Markup('<span class="key ring"></span>{}').format(marked)]
     return Markup('<p class="legend">{}</p>').format(
         Markup(" ").join(Markup("<span>{}</span>").format(i) for i in items)

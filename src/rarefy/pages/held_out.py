@@ -212,9 +212,7 @@ def _highest(scores: Array, number: int) -> Index:
     return np.argsort(-scores, kind="stable")[:number]
 
 
-def _score(
-    model: Pipeline, X: Any, y: NDArray[Any], train: Index, test: Index, columns: Index, measure: str
-) -> float:
+def _score(model: Pipeline, X: Any, y: NDArray[Any], train: Index, test: Index, columns: Index, measure: str) -> float:
     if not len(columns):
         return {ERROR: 1.0, AREA: 0.5, R2: 0.0}[measure]
     part = X if len(columns) == X.shape[1] else X[:, columns]

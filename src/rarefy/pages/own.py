@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import rarefy
 from rarefy._files import write_atomically
+from rarefy._text_columns import about_columns
 from rarefy.certificates import Certificate, SubsetCertificate
 from rarefy.certificates._fingerprint import fingerprint
 from rarefy.core.linalg.rows import Array
@@ -117,6 +118,11 @@ def report(
     check_is_fitted(model)
     try:
         report = Report(make(model, X, y))
+    except (TypeError, ValueError) as error:
+        clearer = about_columns(error, "report", X)
+        if clearer is not None:
+            raise clearer from error
+        raise
     except ModuleNotFoundError as error:
         raise MissingExtraError(f'Pages need {error.name}: pip install "rarefy[cli]"') from error
     if path is not None:

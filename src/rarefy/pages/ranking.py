@@ -177,9 +177,7 @@ def _top(cases: RankedCases) -> list[tuple[int, str, str, bool]]:
     ]
 
 
-def _commands(
-    made: "RankedTable", path: str | PathLike[str], file: str, more: Sequence[str]
-) -> tuple[str, ...]:
+def _commands(made: "RankedTable", path: str | PathLike[str], file: str, more: Sequence[str]) -> tuple[str, ...]:
     """The command that makes the same ranker and page again."""
     search, encoder = made.ranker, made.pipeline[0]
     inner = getattr(search, "estimator", None)

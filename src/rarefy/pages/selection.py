@@ -244,9 +244,7 @@ def _verified(chosen: ChosenColumns) -> bool | None:
         return None
 
 
-def _commands(
-    made: "Selection", path: str | PathLike[str], file: str, more: Sequence[str]
-) -> tuple[str, ...]:
+def _commands(made: "Selection", path: str | PathLike[str], file: str, more: Sequence[str]) -> tuple[str, ...]:
     """The command that makes the same selection and page again."""
     selector, encoder = made.selector, made.preprocessing.encoder
     options = {

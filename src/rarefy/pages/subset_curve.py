@@ -62,7 +62,7 @@ def draw_curve(
     groups = None if ours is None else ours.groups
     chosen = len(kept) if ours is None else ours.n_chosen
     total = X.shape[1] if groups is None else int(groups.max()) + 1
-    settings = {
+    settings: dict[str, Any] = {
         "loss": loss,
         "C": None if ours is None else ours.C,
         "task": "classification" if classified else "regression",
