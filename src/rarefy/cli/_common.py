@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from rarefy._files import check_writable
+from rarefy.cli._words import in_words_of_commands
 from rarefy.exceptions import ParameterError, RarefyError
 from rarefy.tables import Table
 from rarefy.tables._messages import one_line
@@ -49,7 +50,7 @@ def bad_input_exits_2(function: Callable[..., Any]) -> Callable[..., Any]:
                 return function(*args, **kwargs)
         except (RarefyError, ValueError) as error:
             first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-            click.echo(f"Error: {first}", err=True)
+            click.echo(f"Error: {in_words_of_commands(first)}", err=True)
             sys.exit(2)
         except BrokenPipeError:  # whoever reads the output has seen enough
             raise
@@ -76,7 +77,7 @@ class _Notes:
         self.seen: set[str] = set()
 
     def __call__(self, message: Warning | str, *more: Any, **others: Any) -> None:
-        text = one_line(" ".join(str(message).split()), 1000)
+        text = one_line(in_words_of_commands(" ".join(str(message).split())), 1000)
         if text not in self.seen:
             self.seen.add(text)
             click.echo(f"Note: {text}", err=True)

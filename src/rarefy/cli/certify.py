@@ -36,7 +36,7 @@ def certify(
     seed: int,
     as_json: bool,
 ) -> None:
-    r"""Say what a choice of columns of FILE is worth, whoever made it.
+    """Say what a choice of columns of FILE is worth, whoever made it.
 
     Columns are standardised. With a target of classes the share of the best possible choice of as many columns is
     proved as well.

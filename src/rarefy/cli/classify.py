@@ -27,7 +27,7 @@ def classify(
     seed: int,
     as_json: bool,
 ) -> None:
-    r"""Learn the classes of --target from the other columns of FILE, with a kernel LP-SVM.
+    """Learn the classes of --target from the other columns of FILE, with a kernel LP-SVM.
 
     \b
     Example:

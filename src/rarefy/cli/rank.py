@@ -54,7 +54,7 @@ def rank(
     seed: int,
     as_json: bool,
 ) -> None:
-    r"""Rank the rows of FILE so that the rare class of --target stands on top.
+    """Rank the rows of FILE so that the rare class of --target stands on top.
 
     All measures are of held-out rows: each is scored by a ranker that did not see it.
 

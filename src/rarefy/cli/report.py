@@ -19,7 +19,7 @@ from rarefy.workflows.reading import Reading
 @click.option("--out", type=common.OUTPUT, default=Path("report.html"), show_default=True, help="The page to write.")
 @common.bad_input_exits_2
 def report(model: Path, file: str, out: Path) -> None:
-    r"""Write a page about MODEL (of rarefy select or rank with --save) and FILE, the table that it was made from.
+    """Write a page about MODEL (of rarefy select or rank with --save) and FILE, the table that it was made from.
 
     \b
     Example:

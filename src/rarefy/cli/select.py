@@ -64,7 +64,7 @@ def select(
     seed: int,
     as_json: bool,
 ) -> None:
-    r"""Keep few columns of FILE and prove what they are worth.
+    """Keep few columns of FILE and prove what they are worth.
 
     Without --target the columns serve any target. FILE is CSV, TSV (also .gz, .zst), Parquet, Arrow, libsvm, npz, npy,
     MatrixMarket, a folder of texts, or - for standard input.
