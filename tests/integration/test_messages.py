@@ -108,8 +108,8 @@ def test_errors_speak_of_options_and_names_stay_as_they_are(tmp_path):
     path = tmp_path / "X has only 3 columns.csv"
     path.write_text("a,n_features_to_select,y\n1,2,x\n2,2,x\n3,1,x\n")
     *_, line = said("select", path, "--target", "y")
-    assert "one class" in line
-    assert not [word for word in PARAMETERS[1:] if word in line]
+    assert "'y' is constant" in line
+    assert not [word for word in PARAMETERS if word in line.replace(str(path), "")]
     *_, line = said("select", path, "--target", "rank.")
     assert str(path) in line
     assert "'n_features_to_select'" in line
