@@ -166,7 +166,7 @@ def test_standard_input(genes):
         (("select", "{genes}", "--method", "best"), "--target"),
         (("select", "{genes}", "--target", "class", "--out", "/no/folder/kept.csv"), "not a folder"),
         (("verify", "{genes}", "{genes}"), "not JSON"),
-        (("rank", "{genes}", "--target", "tissue"), "must have two classes"),
+        (("rank", "{genes}", "--target", "tissue"), "say which one is to be ranked"),
         (("rank", "{genes}", "--target", "class", "--rare-class", "dead"), "ill, well"),
         (("score", "{genes}", "{genes}", "--out", "x.csv"), "not a model file"),
         (("score", "/no/such.skops", "{genes}", "--out", "x.csv"), "cannot be read"),

@@ -34,7 +34,10 @@ def said(*arguments, code=2):
         (["certify", "x.csv"], "Error: Missing option '--columns'"),
         (["reproduce", "nope"], "Error: Invalid value: there is no table nope"),
         (["reproduce", "--quick", "--full"], "Error: --quick and --full exclude each other"),
-        (["demo", "--out", "/no such folder/x.html"], "Error: Invalid value for --out: /no such folder is not a folder"),
+        (
+            ["demo", "--out", "/no such folder/x.html"],
+            "Error: Invalid value for --out: /no such folder is not a folder",
+        ),
     ],
 )
 def test_wrong_usage_is_one_line(arguments, message):

@@ -83,13 +83,19 @@ class _Notes:
             click.echo(f"Note: {text}", err=True)
 
 
-def read(reading: Reading, remarks: Console, *, notes: bool = True) -> Table:
-    """The table; what there is to say about it is said."""
+def read(reading: Reading, remarks: Console) -> tuple[Table, Reading]:
+    """The table without names of rows, and the reading that gives it; what there is to say about it is said."""
     with working(remarks, f"Reading {one_line(reading.file)}"):
-        table = reading.table()
-    for note in table.notes if notes else ():
+        table, reading = reading.without_row_names()
+    for note in table.notes:
         remarks.print(escape(note), highlight=False)
-    return table
+    return table, reading
+
+
+def read_again(reading: Reading, remarks: Console) -> Table:
+    """The table of a model or certificate that knows its columns: nothing is said about the others."""
+    with working(remarks, f"Reading {one_line(reading.file)}"):
+        return reading.table()
 
 
 def check_outputs(file: str, *paths: Path | None) -> None:

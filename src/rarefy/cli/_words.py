@@ -20,6 +20,7 @@ _PHRASES = (
     (r"^(?:BestSubset|BSS|LeverageScore|RRQR)Selector\b:? ", "The selection "),
     (r"^RankRC(?:CV)?\b:? ", "The ranking "),
     (r"^SubspaceLPSVC\b:? ", "The classifier "),
+    (r" states no target: name one of its columns, ", " states no target: name one of its columns with --target, "),
     (r"Read a sample of its rows \(sample=n\)", "Read a sample of its rows (--sample)"),
 )
 

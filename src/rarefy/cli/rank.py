@@ -18,8 +18,8 @@ from rarefy.workflows.reading import Reading
 
 @click.command()
 @click.argument("file")
-@click.option("--target", metavar="COL", help="Column with two classes; default: the labels that FILE states.")
-@click.option("--rare-class", metavar="VALUE", help="The class to find; default: the less frequent one.")
+@click.option("--target", metavar="COL", help="Column with the classes; default: the labels that FILE states.")
+@click.option("--rare-class", metavar="VALUE", help="The class to find; default: the less frequent of two.")
 @click.option("--recall", type=click.FloatRange(0, 1, min_open=True, max_open=True), help="Promise to find this share.")
 @click.option(
     "--confidence",
@@ -67,7 +67,7 @@ def rank(
     common.check_outputs(file, save, report)
     console, remarks = common.consoles(as_json)
     reading = Reading.of_options(file, drop, sample, seed)
-    table = common.read(reading, remarks)
+    table, reading = common.read(reading, remarks)
     with common.working(remarks, "Ranking"):
         made = rank_table(
             table,

@@ -35,7 +35,7 @@ def score(model: Path, file: str, out: Path, as_json: bool) -> None:
     check_ending(out)
     console, remarks = common.consoles(as_json)
     saved = load_model(model)
-    table = common.read(Reading(file), remarks, notes=False)
+    table = common.read_again(Reading(file), remarks)
     with applying(model):
         columns = _columns(saved, table)
     write_columns(columns, out)

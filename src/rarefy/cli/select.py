@@ -79,7 +79,7 @@ def select(
     common.check_outputs(file, out, certificate, save, report)
     console, remarks = common.consoles(as_json)
     reading = Reading.of_options(file, drop, sample, seed)
-    table = common.read(reading, remarks)
+    table, reading = common.read(reading, remarks)
     with common.working(remarks, "Selecting"):
         made = select_table(table, target, keep=keep, method=method, C=penalty, impute=impute, seed=seed)
     if certificate is not None:

@@ -31,7 +31,7 @@ def verify(certificate: Path, file: str, target: str | None, as_json: bool) -> N
     """
     console, remarks = common.consoles(as_json)
     made = read_certificate(certificate)
-    table = common.read(Reading(file, sample=made.sample, seed=made.seed), remarks, notes=False)
+    table = common.read_again(Reading(file, sample=made.sample, seed=made.seed), remarks)
     with common.working(remarks, "Verifying"):
         judged, _ = verify_table(made, table, target)
     verified = bool(judged)

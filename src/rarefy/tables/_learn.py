@@ -57,6 +57,11 @@ def _reason(strings: Strings, kind: str, max_categories: int) -> str:
     if mixed:
         return f"{mixed}; correct these values"
     n, n_rows = len(strings.values), strings.n_present
+    if sum(len(value.split()) > 1 for value in strings.values) > n / 2:
+        return (
+            f"free text with {n} distinct values in {n_rows} rows; turn it into numbers first (for example with "
+            "scikit-learn's TfidfVectorizer), or read a folder of text files, whose words become columns"
+        )
     return (
         f"text with {n} distinct values in {n_rows} rows (categories have at most {max_categories} and recur); convert "
         "it to numbers or to fewer categories"
