@@ -1,5 +1,6 @@
 """What commands say when something is wrong: one line, exit code 2, and words of the command line."""
 
+import os
 import subprocess
 import sys
 
@@ -119,3 +120,25 @@ def test_errors_speak_of_options_and_names_stay_as_they_are(tmp_path):
     assert in_words_of_commands("BSSSelector got data in which every entry is zero; check how X was read.") == (
         "The selection got data in which every entry is zero; check how the table was written."
     )
+
+
+def test_commands_are_completed_without_importing_them(tmp_path):
+    code = "from rarefy.cli import main; main()"
+    wanted = {"COMP_WORDS": "rarefy se", "COMP_CWORD": "1", "_RAREFY_COMPLETE": "bash_complete"}
+    found = subprocess.run(
+        [sys.executable, "-X", "importtime", "-c", code],
+        env=os.environ | wanted,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert found.stdout.split() == ["plain,select"]
+    assert "sklearn" not in found.stderr
+    script = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"_RAREFY_COMPLETE": "zsh_source"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "compdef" in script.stdout

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 import rarefy
 
@@ -48,7 +49,11 @@ class _Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
-    def main(  # type: ignore[override] # click has overloads for what it never returns from
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        found = [CompletionItem(name, help=text) for name, text in COMMANDS.items() if name.startswith(incomplete)]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
+
+    def main(
         self,
         args: Sequence[str] | None = None,
         prog_name: str | None = None,
@@ -60,7 +65,7 @@ class _Commands(click.Group):
         if not standalone_mode:
             return run()
         try:
-            code = run()
+            code: Any = run()
         except click.exceptions.NoArgsIsHelpError as error:
             error.show()
             sys.exit(error.exit_code)
