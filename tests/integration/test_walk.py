@@ -1,7 +1,7 @@
 """The walk of a stranger, word for word: every command of the README and the guide, then the same in pandas.
 
-The commands are read from the pages themselves. The tables that they name are made here: what follows `select`, `certify`
-and `verify` has genes and a class, what follows `rank` payments and a rare class.
+The commands are read from the pages themselves. The tables that they name are made here: what follows `select`,
+`certify` and `verify` has genes and a class, what follows `rank` payments and a rare class.
 """
 
 import json
