@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 from click.testing import CliRunner
+from trials.inputs import cases, places, prepared, run_case
 from trials.kills import kill_trial, write_table
 
 from properties.test_bad_tables import BAD
@@ -383,6 +384,29 @@ def test_a_command_that_is_ended_leaves_nothing_by_halves(tmp_path):
         counts, faults = kill_trial(seed, table, {"select": 4.0, "rank": 3.0})
         assert not faults, faults
         assert counts["violated"] == 0
+
+
+def test_a_sample_of_the_malformed_inputs(tmp_path):
+    made = prepared(tmp_path)
+    for case, command in list(cases(300, 1, made))[3::8]:  # all of them: trials/run.py --inputs
+        refused, fault = run_case(case, command, made)
+        assert fault is None
+        assert refused or not case.refused
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links, permissions and limits of Unix")
+def test_places_that_cannot_be_read_or_written_to(tmp_path):
+    made = prepared(tmp_path)
+    wanted = ("loop", "permission to write", "--certificate")
+    for kind, words, code, options in places(tmp_path, made):
+        if not any(word in kind for word in wanted):
+            continue
+        call = [sys.executable, "-c", code, *map(str, words)]
+        found = subprocess.run(call, capture_output=True, text=True, check=False, **options)
+        assert found.returncode == 2, (kind, found.stderr)
+        assert found.stderr.splitlines()[-1].startswith("Error: "), kind
+        assert not words[-1].exists(), kind
+        assert not list(tmp_path.rglob(f".{words[-1].name}*")), kind
 
 
 def test_models_of_strangers_are_refused(tmp_path):

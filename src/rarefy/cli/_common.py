@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
+from os.path import realpath
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +101,7 @@ def read_again(reading: Reading, remarks: Console) -> Table:
 
 def check_outputs(file: str, *paths: Path | None) -> None:
     """Before the work, not after it: folders that can be written to, and no file in the place of another."""
-    taken = {Path(file).resolve(): "the table itself"}
+    taken = {realpath(file): "the table itself"}
     for path in paths:
         if path is None:
             continue
@@ -108,9 +109,10 @@ def check_outputs(file: str, *paths: Path | None) -> None:
             raise ParameterError(f"{path.parent} is not a folder; {path} cannot be written.")
         if path.exists() and not path.is_file():
             raise ParameterError(f"{path} is not a regular file; nothing is written in its place.")
-        if path.resolve() in taken:
-            raise ParameterError(f"{path} is {taken[path.resolve()]}; choose another name.")
-        taken[path.resolve()] = "written by another option already"
+        real = realpath(path)  # does not mind links that lead nowhere
+        if real in taken:
+            raise ParameterError(f"{path} is {taken[real]}; choose another name.")
+        taken[real] = "written by another option already"
         try:
             check_writable(path.parent)
         except OSError as error:

@@ -108,8 +108,8 @@ def _numbers_the_rows(column: NDArray[Any]) -> bool:
         return False
     if float(column[0]) % 1.0 != 0.0:  # tells for most columns, and is quick
         return False
-    low = column.min()
-    if column.max() - low != n - 1:  # NaN is equal to nothing
+    low = float(column.min())
+    if float(column.max()) - low != n - 1:  # NaN is equal to nothing
         return False
     return bool(np.all(column == np.round(column))) and bool(np.bincount((column - low).astype(np.int64)).max() == 1)
 
