@@ -9,7 +9,6 @@ an exit code 0 for what has to be refused.
 import gzip
 import io
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -30,7 +29,8 @@ import os, sys, tempfile
 from click.testing import CliRunner
 from rarefy.cli._app import app
 with tempfile.TemporaryDirectory() as folder:  # once with all rights, so that everything is imported
-    assert CliRunner().invoke(app, ["select", {table!r}, "--target", "y", "--report", folder + "/r.html"]).exit_code == 0
+    words = ["select", {table!r}, "--target", "y", "--report", folder + "/r.html"]
+    assert CliRunner().invoke(app, words).exit_code == 0
 if os.geteuid() == 0:  # root may read and write everything, whatever the mode says
     os.setegid(65534)
     os.seteuid(65534)
@@ -223,6 +223,8 @@ def places(folder, made):
     yield "no permission to read", ("select", secret, "--target", "y", "--report", out), nobody, {}
     yield "no permission to write", ("select", table, "--target", "y", "--report", locked / "r.html"), nobody, {}
     # No file may grow beyond a few bytes: the system refuses what does not fit, as it does on a full disk.
+    import resource  # of Unix only
+
     full = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))}
     for name, output in (("select", "--report"), ("select", "--certificate"), ("rank", "--save")):
         words = name, table, "--target", "y", output, folder / f"full{output}.csv"
