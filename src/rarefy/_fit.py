@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import InvalidParameterError, validate_params
 
+from rarefy._callbacks import told_to_callbacks
+from rarefy._text_columns import about_columns
 from rarefy.exceptions import ParameterError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -19,7 +21,7 @@ def fit_method(fit: F) -> F:
     fails or is interrupted it comes back, and an estimator that was not fitted is still not: scikit-learn's
     `validate_data` writes attributes before anything is learned.
     """
-    checked = _fit_context(prefer_skip_nested_validation=False)(fit)
+    checked = _fit_context(prefer_skip_nested_validation=False)(told_to_callbacks(fit))
 
     @wraps(fit)
     def fit_or_restore(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -33,6 +35,9 @@ def fit_method(fit: F) -> F:
             vars(self).update(before)
             if isinstance(error, InvalidParameterError):
                 raise ParameterError(str(error)) from None
+            clearer = about_columns(error, type(self).__name__, args[0] if args else kwargs.get("X"))
+            if clearer is not None:
+                raise clearer from error
             raise
 
     return fit_or_restore  # type: ignore[return-value]
@@ -63,6 +68,11 @@ def checked_arguments(constraints: dict[str, Any]) -> Callable[[F], F]:
                 return checked(*args, **kwargs)
             except InvalidParameterError as error:
                 raise ParameterError(str(error)) from None
+            except (TypeError, ValueError) as error:
+                clearer = about_columns(error, function.__name__, args[0] if args else kwargs.get("X"))
+                if clearer is not None:
+                    raise clearer from error
+                raise
 
         return call  # type: ignore[return-value]
 

@@ -7,6 +7,7 @@ from joblib import Parallel, delayed
 from sklearn import config_context as sklearn_context
 from sklearn import get_config as get_sklearn_config
 
+from rarefy._callbacks import without_callbacks
 from rarefy._progress import progress_bar
 from rarefy.config import config_context, get_config
 
@@ -55,5 +56,5 @@ def _call(
     settings: tuple[dict[str, Any], dict[str, Any]], function: Callable[..., Any], arguments: Sequence[Any]
 ) -> Any:
     ours, theirs = settings
-    with config_context(**ours), sklearn_context(**theirs):
+    with config_context(**ours), sklearn_context(**theirs), without_callbacks():
         return function(*arguments)

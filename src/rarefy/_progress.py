@@ -1,19 +1,30 @@
-"""A one-line progress display on standard error, for work that takes more than a moment; see `rarefy.set_config`."""
+"""Progress of work that takes more than a moment: a line on standard error (`rarefy.set_config`), and callbacks."""
 
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
+from rarefy._callbacks import steps
 from rarefy.config import current_config
 
 _INTERVAL = 0.1
 
 
 def progress_bar(label: str) -> Callable[[int, int], None] | None:
-    """A function of (done, total) that draws a bar; None when progress is not wanted."""
-    if not current_config().progress:
-        return None
+    """A function of (done, total) that draws a bar and tells callbacks; None when nobody wants to know."""
+    told = steps(label)
+    drawn = _bar(label) if current_config().progress else None
+    wanted = [show for show in (drawn, told) if show is not None]
+
+    def show(done: int, total: int) -> None:
+        for one in wanted:
+            one(done, total)
+
+    return show if wanted else None
+
+
+def _bar(label: str) -> Callable[[int, int], None]:
     start = time.monotonic()
     last = start - _INTERVAL
 
@@ -36,6 +47,26 @@ def progress_bar(label: str) -> Callable[[int, int], None] | None:
 @contextmanager
 def progress_line() -> Iterator[Callable[[str], None] | None]:
     """For work of unknown length: a function that shows a text in place of the one before; None when not wanted."""
+    told = steps("step")
+    if told is None:
+        with _line() as show:
+            yield show
+        return
+    count = 0
+
+    def tell(text: str) -> None:
+        nonlocal count
+        count += 1
+        told(count)
+        if show is not None:
+            show(text)
+
+    with closing(told), _line() as show:
+        yield tell
+
+
+@contextmanager
+def _line() -> Iterator[Callable[[str], None] | None]:
     if not current_config().progress:
         yield None
         return

@@ -12,8 +12,12 @@ import numpy as np
 import pytest
 
 import rarefy
+from rarefy.pages.demo import run_study
+from rarefy.pages.demo_page import write_page
 from rarefy.pages.html import write_html
 from rarefy.pages.selection import ChosenColumns, selection_values
+from rarefy.papers.claims import Claim, Table
+from rarefy.papers.page import write_results
 from rarefy.ranking import RankRC, RankRCCV
 from rarefy.selection import BestSubsetSelector
 
@@ -69,7 +73,10 @@ def pages(tmp_path_factory):
     ranker = RankRC(random_state=0, rare_class=BAD, threshold={"recall": 0.6, "confidence": 0.9})
     search = RankRCCV(ranker, alphas=[1e-3], cv=3).fit(Z, rare)
     rarefy.report(search, Z, rare, path=folder / "ranking.html")
+    write_page(run_study(30, shape=(30, 1500)), folder / "demo.html")
     return SimpleNamespace(
+        demo=folder / "demo.html",
+        table=_table_of_a_paper(folder),
         selection=folder / "selection.html",
         ranking=folder / "ranking.html",
         selector=selector,
@@ -79,6 +86,14 @@ def pages(tmp_path_factory):
         scores=search.held_out_scores_,
         threshold=search.threshold_,
     )
+
+
+def _table_of_a_paper(folder):
+    show = {"rows": "method", "columns": ["data"], "metrics": ["error"]}
+    claims = (Claim(EMOJI, {"method": BAD}, "error", BAD, expected=0.2),)
+    table = Table("id", "Errors", "source", None, {}, {}, claims, note=BAD, show=show)
+    results = [({"method": BAD, "data": f"set {k}"}, {"error": 0.1 * k}) for k in range(5)]
+    return write_results(table, "quick", results, table.judge(results), folder)
 
 
 def opened(browser, path, *, width=1100, scheme="light"):
@@ -121,18 +136,28 @@ def overwrite(field, value):
 
 
 def colours(page):
+    """Of the ground, of text and of the text in pictures."""
     script = (
         "const s = getComputedStyle(document.querySelector(arguments[0])); return [s.color, s.fill, s.backgroundColor]"
     )
-    body, text = (page.execute_script(script, name) for name in ("body", ".drawing text"))
+    body, text = (page.execute_script(script, name) for name in ("body", "figure svg text"))
     return [_brightness(value) for value in (body[2], body[0], text[1])]
+
+
+def test_no_picture_has_a_ground_or_a_line_of_the_other_scheme(browser, pages):
+    page = opened(browser, pages.table, scheme="dark")
+    script = """return Array.from(document.querySelectorAll("figure svg path, figure svg use")).map(e => {
+        const s = getComputedStyle(e); return s.stroke === "none" ? s.fill : s.stroke })"""
+    drawn = [_brightness(colour) for colour in page.execute_script(script) if colour != "none"]
+    assert len(drawn) > 5
+    assert min(drawn) > 60
 
 
 def _brightness(colour):
     return sum(map(float, re.findall(r"\d+", colour)[:3])) / 3
 
 
-@pytest.mark.parametrize("name", ["selection", "ranking"])
+@pytest.mark.parametrize("name", ["selection", "ranking", "demo", "table"])
 def test_nothing_is_asked_of_a_network_and_nothing_fails(browser, pages, name):
     page = opened(browser, getattr(pages, name))
     events = [json.loads(entry["message"])["message"] for entry in page.get_log("performance")]
@@ -143,13 +168,13 @@ def test_nothing_is_asked_of_a_network_and_nothing_fails(browser, pages, name):
     assert page.title != "broken"
 
 
-@pytest.mark.parametrize("name", ["selection", "ranking"])
+@pytest.mark.parametrize("name", ["selection", "ranking", "demo", "table"])
 @pytest.mark.parametrize("width", [320, 400, 1100])
 def test_the_page_is_no_wider_than_the_screen(browser, pages, name, width):
     page = opened(browser, getattr(pages, name), width=width)
     assert page.execute_script("return document.documentElement.scrollWidth") <= width
     texts = page.execute_script(
-        "return Array.from(document.querySelectorAll('.drawing text')).map(t => t.getBoundingClientRect().height)"
+        "return Array.from(document.querySelectorAll('figure svg text')).map(t => t.getBoundingClientRect().height)"
     )
     assert min(texts) > 9, "text in pictures can be read"
 
@@ -163,7 +188,7 @@ def test_the_table_fits_on_paper(browser, pages):
     assert all(part.get_attribute("open") for part in page.find_elements(By.TAG_NAME, "details"))
 
 
-@pytest.mark.parametrize("name", ["selection", "ranking"])
+@pytest.mark.parametrize("name", ["selection", "ranking", "demo", "table"])
 def test_light_and_dark(browser, pages, name):
     ground, ink, drawn = colours(opened(browser, getattr(pages, name)))
     assert ground > 200 > 120 > max(ink, drawn)
@@ -221,7 +246,7 @@ def test_searching_filtering_and_paging(browser, pages):
     assert sorted(first_cells(page)) == ["age_days", "age_months"]
     assert find(page, "columns-shown").text == "Columns 1 to 2 of 2 that match"
     search_for(page, "no such column")
-    assert find(page, "columns-shown").text == "No column matches."
+    assert find(page, "columns-shown").text == "Nothing matches."
     assert find(page, "columns-shown").get_attribute("aria-live") == "polite"
     overwrite(find(page, "columns-search"), Keys.BACKSPACE)
     Select(find(page, "columns-kept")).select_by_visible_text("kept")

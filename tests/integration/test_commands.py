@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 from click.testing import CliRunner
+from trials.inputs import cases, places, prepared, run_case
 from trials.kills import kill_trial, write_table
 
 from properties.test_bad_tables import BAD
@@ -128,7 +129,7 @@ def test_certify_audits_anybodys_choice(genes, tmp_path):
 def test_rank_save_score(payments, tmp_path):
     model, scores = tmp_path / "m.skops", tmp_path / "scores.csv"
     result = run("rank", payments, "--target", "is_fraud", "--recall", 0.7, "--confidence", 0.9, "--save", model)
-    assert "60 of 800 rows are 1" in result.stdout
+    assert "60 of 800 rows have is_fraud = 1" in result.stdout
     assert "90 % confidence: at least 70 % of future rare cases" in result.stdout
     run("score", model, payments, "--out", scores)
     scored, truth = pl.read_csv(scores), pl.read_csv(payments)["is_fraud"].to_numpy()
@@ -166,7 +167,7 @@ def test_standard_input(genes):
         (("select", "{genes}", "--method", "best"), "--target"),
         (("select", "{genes}", "--target", "class", "--out", "/no/folder/kept.csv"), "not a folder"),
         (("verify", "{genes}", "{genes}"), "not JSON"),
-        (("rank", "{genes}", "--target", "tissue"), "must have two classes"),
+        (("rank", "{genes}", "--target", "tissue"), "say which one is to be ranked"),
         (("rank", "{genes}", "--target", "class", "--rare-class", "dead"), "ill, well"),
         (("score", "{genes}", "{genes}", "--out", "x.csv"), "not a model file"),
         (("score", "/no/such.skops", "{genes}", "--out", "x.csv"), "cannot be read"),
@@ -272,7 +273,7 @@ def test_few_rows_of_a_class(tmp_path):
     frame = frame.with_columns(y=(pl.col("id") < 3).cast(pl.Int64))
     frame.write_csv(tmp_path / "few.csv")
     result = run("rank", tmp_path / "few.csv", "--target", "y")
-    assert "3 of 60 rows are 1. Of the 3 that score highest" in result.stdout
+    assert "3 of 60 rows have y = 1. Of the 3 rows that score highest" in result.stdout
     assert "Column 'id' is whole numbers without a gap" in result.stderr
     assert "StratifiedKFold(3" in result.stdout
     few = run("rank", tmp_path / "few.csv", "--target", "y", "--recall", 0.9, code=2)
@@ -383,6 +384,29 @@ def test_a_command_that_is_ended_leaves_nothing_by_halves(tmp_path):
         counts, faults = kill_trial(seed, table, {"select": 4.0, "rank": 3.0})
         assert not faults, faults
         assert counts["violated"] == 0
+
+
+def test_a_sample_of_the_malformed_inputs(tmp_path):
+    made = prepared(tmp_path)
+    for case, command in list(cases(300, 1, made))[3::8]:  # all of them: trials/run.py --inputs
+        refused, fault = run_case(case, command, made)
+        assert fault is None
+        assert refused or not case.refused
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links, permissions and limits of Unix")
+def test_places_that_cannot_be_read_or_written_to(tmp_path):
+    made = prepared(tmp_path)
+    wanted = ("loop", "permission to write", "--certificate")
+    for kind, words, code, options in places(tmp_path, made):
+        if not any(word in kind for word in wanted):
+            continue
+        call = [sys.executable, "-c", code, *map(str, words)]
+        found = subprocess.run(call, capture_output=True, text=True, check=False, **options)
+        assert found.returncode == 2, (kind, found.stderr)
+        assert found.stderr.splitlines()[-1].startswith("Error: "), kind
+        assert not words[-1].exists(), kind
+        assert not list(tmp_path.rglob(f".{words[-1].name}*")), kind
 
 
 def test_models_of_strangers_are_refused(tmp_path):

@@ -1,5 +1,6 @@
 """The demo as a user sees it, on smaller data."""
 
+import json
 import re
 from dataclasses import replace
 
@@ -23,6 +24,7 @@ from rarefy.pages.demo import (
     percent_up,
     run_study,
 )
+from rarefy.pages.demo_page import page_values
 from rarefy.selection import BestSubsetSelector
 
 
@@ -158,7 +160,8 @@ def test_findings_name_what_is_better_than_ours(page):
 
 def test_the_page_is_self_contained_and_complete(page):
     text = page[1].read_text(encoding="utf-8")
-    assert text.count("<svg") == 4
+    assert text.count("<svg") == 5
+    assert "Content-Security-Policy" in text
     assert not re.search(r'(src|href)="https?://', text)
     assert "60 of 1 500 words kept" in text
     assert 'class="ok">agrees' in text
@@ -167,20 +170,24 @@ def test_the_page_is_self_contained_and_complete(page):
 
 def test_text_in_pages_is_escaped(page):
     bad = "<script>alert(1)</script>"
-    best = replace(page[2].best, words=[(bad, True, True)], shares={bad: (0.5, 0.6)})
-    study = replace(page[2], words=[(bad, True), *page[2].words], best=best)
-    text = html.render(
-        "demo.html",
-        study=study,
-        findings=["<i>"],
-        best_findings=["<i>"],
-        percent=percent,
-        percent_up=percent_up,
-        pictures=["<svg>"] * 4,
-    )
+    study = page[2]
+    words = replace(study.words, names=[bad, *study.words.names[1:]], kept=np.array([0]))
+    study = replace(study, words=words, best=replace(study.best, shares={bad: (0.5, 0.6)}))
+    text = html.render("demo.html", **page_values(study, bad) | {"findings": ["<i>"], "best_findings": ["<i>"]})
     assert "<i>" not in text
-    assert "<script>" not in text
-    assert text.count("&lt;script&gt;") == 3
+    assert "<script>alert" not in text
+    assert text.count("&lt;script&gt;alert(1)") == 3, "in the list, a table and the command"
+
+
+def test_the_page_has_every_word_to_sort_and_search(page):
+    _, out, study = page
+    data = json.loads(re.search(r'id="columns-data">(.*?)</script>', out.read_text(encoding="utf-8"))[1])
+    topics = make_topics(30, 1500, random_state=0)
+    assert data["names"] == topics.feature_names.tolist()
+    assert data["kept"] == study.certificate.indices.tolist()
+    assert data["marks"]["topic"] == np.flatnonzero(topics.relevant).tolist()
+    assert sorted(data["marks"]["best"]) == sorted(study.best.certificate.indices.tolist())
+    assert data["unit"] == "Words"
 
 
 def test_a_failed_write_leaves_the_old_page(tmp_path, monkeypatch):

@@ -367,6 +367,17 @@ def test_numbers_beyond_double_precision_are_refused_by_the_encoder(tmp_path):
         TableEncoder().fit(table)
 
 
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+def test_numbers_whose_squares_overflow_are_refused_by_the_encoder(form):
+    X = np.eye(3)
+    X[1, 1] = -1e200
+    table = Table.from_arrays(X if form == "dense" else sp.csr_array(X), ["a", "b", "c"])
+    with pytest.raises(TableError, match=r"numbers beyond 1e\+150, whose squares .* in 'b'\. Correct them"):
+        TableEncoder().fit(table)
+    with pytest.raises(TableError, match="in 'a'"):
+        TableEncoder().fit(Table.from_frame(pl.DataFrame({"a": [1e151, 2.0], "b": [1.0, 3.0]})))
+
+
 def test_a_bad_value_among_numbers_is_named(tmp_path):
     path = tmp_path / "mixed.csv"
     path.write_text("a,b\n" + "".join(f"{i}.5,{i}\n" for i in range(40)) + "oops,7\n")

@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
 from types import SimpleNamespace
 
@@ -20,23 +21,25 @@ from sklearn.datasets import make_classification, make_regression
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SelectKBest, VarianceThreshold, f_classif
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.metrics import confusion_matrix, precision_recall_curve, roc_curve
+from sklearn.metrics import confusion_matrix, make_scorer, precision_recall_curve, roc_auc_score, roc_curve
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import rarefy
 from rarefy.certificates import SubsetCertificate
+from rarefy.certificates._fingerprint import fingerprint
 from rarefy.cli import _app
 from rarefy.exceptions import DegenerateDataError, MissingExtraError, ParameterError, TruncatedRankWarning
-from rarefy.pages import column_table, held_out, own, selection, subset_curve
-from rarefy.pages.alarms import confusion, precision_points, roc_points, steps_of
+from rarefy.pages import column_table, held_out, own, selection, spectrum, subset_curve
+from rarefy.pages.alarms import confusion, precision_points, roc_points, sentence_on_top, steps_of
 from rarefy.pages.drawings import Bar, Line, Plot, bars, curves, legend, shown
 from rarefy.pages.html import embedded
 from rarefy.pages.ranking import write_ranking_page
 from rarefy.pages.selection import write_selection_page
 from rarefy.ranking import RankRC, RankRCCV, RecallCertificate
-from rarefy.selection import BestSubsetSelector, BSSSelector
+from rarefy.selection import BestSubsetSelector, BSSSelector, _subset_sizes
+from rarefy.workflows.reading import Reading
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -100,6 +103,7 @@ def ranked(X, y, **options):
         is_rare=is_rare,
         held_out=pipeline[-1].held_out_scores_,
         most_learned=None,
+        X=pipeline[:-1].transform(X),
         measures=lambda: own._measures(is_rare, pipeline[-1].held_out_scores_),
     )
 
@@ -200,8 +204,10 @@ def test_most_variable_columns_are_those_before_scaling():
     X = np.random.default_rng(0).standard_normal((40, 6))
     scale = np.array([1.0, 9.0, 1.0, 5.0, 1.0, 1.0])
     choices = held_out._choices(None, 2, True, scale, np.random.default_rng(0))
-    assert choices["as many most variable"](X, None).tolist() == [1, 3]
-    assert choices["as many most variable"](sp.csr_array(X), None).tolist() == [1, 3]
+    assert choices["as many, the most variable"](X, None).tolist() == [1, 3]
+    choices = held_out._choices(None, 2, True, scale, np.random.default_rng(0), sparse=True)
+    X[:30, 1] = X[:20, 4] = X[:35, [0, 2, 3]] = 0.0
+    assert choices["as many, the most frequent"](sp.csr_array(X), None).tolist() == [5, 4]
 
 
 def test_many_rows_are_sampled_and_the_page_says_so(tmp_path, monkeypatch):
@@ -235,8 +241,31 @@ def test_what_cannot_be_compared_is_said():
 def test_a_choice_of_no_column_counts_as_worst():
     X, y = problem()
     nothing = np.zeros(0, dtype=int)
-    assert held_out._score(None, X, y, None, None, nothing, True) == 1.0
-    assert held_out._score(None, X, y, None, None, nothing, False) == 0.0
+    assert held_out._score(None, X, y, None, None, nothing, "error") == 1.0
+    assert held_out._score(None, X, y, None, None, nothing, "area under the ROC curve") == 0.5
+    assert held_out._score(None, X, y, None, None, nothing, "R²") == 0.0
+
+
+def test_a_rare_class_is_judged_by_the_order_of_scores(tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(200) % 10 == 0, "rare", "common")
+    X = rng.standard_normal((200, 6))
+    X[:, 0] += y == "rare"
+    selector = BestSubsetSelector(2, C=0.01).fit(X, y)
+    text = written(tmp_path, stand_in(X, y, selector, range(6)))
+    quick = clone(selector).set_params(gap_tol=1e-3, max_nodes=0)
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    model = make_pipeline(quick, StandardScaler(), LogisticRegression(max_iter=300))
+    area = cross_val_score(
+        model, X, y, cv=folds, scoring=make_scorer(_area, response_method="decision_function")
+    ).mean()
+    assert f"<dt>{area:.3f}</dt><dd>area under the ROC curve on held-out rows" in text
+    assert "predicting the same for every row has an area under the ROC curve of 0.500" in text
+    assert "Longer is better" in text
+
+
+def _area(y, scores):
+    return roc_auc_score(y == "rare", scores)
 
 
 @pytest.mark.parametrize(
@@ -360,6 +389,52 @@ def test_the_curve_goes_through_the_certificate_and_never_below_its_bounds(best)
     assert found.own is None
 
 
+def test_the_recommended_number_is_the_one_that_auto_would_take(best, monkeypatch):
+    X, y, selector = best
+    c, kept = selector.certificate_, selector.selection_order_
+    found = subset_curve.draw_curve(X, y, c, kept, classified=True)
+    folds = held_out.folds_of(y, True, 0)
+    monkeypatch.setattr(_subset_sizes, "_sizes", lambda largest: [n for n, *_ in found.points])
+    auto = BestSubsetSelector("auto", C=c.C, cv=folds).fit(X, y)
+    assert found.recommended == auto.support_.sum()
+    assert f"recommended: {found.recommended}" in found.legend
+    assert f"Recommended: {found.recommended}" in found.picture
+    again = subset_curve.draw_curve(X, y, c, kept, classified=True, automatic=True)
+    assert again.recommended == c.n_chosen, "where the number was found by cross-validation, it is that one"
+    monkeypatch.setattr(subset_curve, "_SECONDS", 0.0)
+    assert subset_curve.draw_curve(X, y, c, kept, classified=True).recommended is None
+
+
+def test_the_spectrum_is_drawn_against_what_is_certified(tmp_path):
+    X = np.random.default_rng(0).standard_normal((12, 60))
+    selector = BSSSelector(40, rescale=False).fit(X)
+    c = selector.certificate_
+    found = spectrum.eigenvalues_of(X, c)
+    assert len(found) == c.rank
+    assert c.eigenvalues[0] <= found[0] <= found[-1] <= c.eigenvalues[1]
+    assert found[0] == pytest.approx(c.eigenvalues[0], rel=1e-6)
+    text = written(tmp_path, stand_in(X, None, selector, range(60), target=None, method="bss"))
+    assert "certified: no direction is below" in text
+    assert text.count('class="fill accent"') >= 12
+    assert "<dt>12</dt><dd>dimensions of the data, and none of them is lost</dd>" in text
+    lost = rarefy.certify(X, np.arange(5))
+    assert spectrum.draw_spectrum(spectrum.eigenvalues_of(X, lost), lost).n_lost == 7
+    assert "certified" not in spectrum.draw_spectrum(spectrum.eigenvalues_of(X, lost), lost).legend
+    assert spectrum.eigenvalues_of(X, replace(c, rows=np.arange(3))) is None
+
+
+def test_commands_of_pages_leave_out_the_same_columns_and_rows(rare_problem, tmp_path):
+    reading = Reading("t.csv", drop=("id", "a, b"), sample=50, seed=3)
+    words = ("--drop", 'id,"a, b"', "--sample", "50", "--seed", "3")
+    assert reading.options == words
+    assert Reading.of_options("t.csv", words[1], 50, 3) == reading
+    made = ranked(*rare_problem)
+    write_ranking_page(made, tmp_path / "page.html", file="t.csv", options=reading.options)
+    text = unescape((tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert """--drop 'id,"a, b"' --sample 50 --seed 3</code>""" in text
+    assert fingerprint(made.X) in text
+
+
 @pytest.mark.parametrize(("chosen", "total"), [(1, 1), (1, 50), (3, 4), (50, 2000), (7, 7), (400, 401)])
 def test_sizes_of_the_curve(chosen, total):
     sizes = subset_curve._sizes(chosen, total)
@@ -436,7 +511,7 @@ def test_the_certificate_in_the_page_can_be_checked(text, best):
 
 def test_a_large_certificate_is_not_in_the_page(tmp_path, best, monkeypatch):
     X, y, selector = best
-    monkeypatch.setattr(selection, "_DOWNLOAD", 10)
+    monkeypatch.setattr("rarefy.pages.html._DOWNLOAD", 10)
     monkeypatch.setattr(selection, "_VERIFIED", 10)
     text = written(tmp_path, stand_in(X, y, selector, range(31)))
     assert "too large for this page" in text
@@ -574,6 +649,16 @@ def test_curves_are_those_of_scikit_learn():
     many = roc_points(steps_of(rng.random(9000) < 0.1, rng.standard_normal(9000), 0.0))
     assert len(many[0]) <= 402
     assert (many[0][0], many[1][0], many[0][-1], many[1][-1]) == (0.0, 0.0, 1.0, 1.0)
+
+
+def test_what_the_highest_scores_find_in_words():
+    scores = -np.arange(1000.0)
+    few = np.isin(np.arange(1000), [0, 3, 12])
+    said = "Looking at the 10 rows that score highest (1 %) would find 2 of the 3."
+    assert sentence_on_top(few, scores) == said
+    many = np.arange(1000) % 5 == 0  # one percent could not hold them all
+    said = "Of the 200 rows that score highest 40 are rare cases (in random order: 40)."
+    assert sentence_on_top(many, scores) == said
 
 
 def test_calls_in_words():

@@ -29,10 +29,11 @@ spans the whole row space of X:
 Singular values up to `resolution` count as zero. Where there are any, a margin no wider than that may be lost.
 """
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from rarefy._pictures import data_frame
 from rarefy.certificates._fields import METHODS_WITH_CHANCE
 from rarefy.core.certificates.measurement import EPS, RESOLVED
 from rarefy.core.sparsify.leverage import distortion_bound as leverage_bound
@@ -55,6 +56,7 @@ class Claims:
 
     if TYPE_CHECKING:
         method: str
+        names: tuple[str, ...] | None
         weighting: str
         eigenvalues: tuple[float, float]
         rank: int
@@ -75,6 +77,17 @@ class Claims:
         all_rows: Objective | None
         regularised: Regularised | None
         optimal: Optimality | None
+
+    def to_frame(self) -> Any:
+        """Return the kept columns as a pandas data frame, one row for each, in the order of `indices`.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            With columns name (or number, where the data have no names), index and weight.
+        """
+        names = self.indices if self.names is None else list(self.names)
+        return data_frame({"name": names, "index": self.indices, "weight": self.weights})
 
     @property
     def kind(self) -> Kind:

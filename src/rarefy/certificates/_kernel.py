@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from rarefy._pictures import data_frame
 from rarefy.certificates._claims import Kind
 from rarefy.certificates._equality import EqualByContent
 from rarefy.certificates._fingerprint import fingerprint
@@ -247,6 +248,17 @@ class KernelCertificate(EqualByContent):
         if y is None:
             return ["it claims something about labels, and no y was passed"]
         return self.objective.faults(K, K_kept, checked_targets(y, self.objective.loss, len(K)))
+
+    def to_frame(self) -> Any:
+        """Return what is certified as a pandas data frame, one row for each share.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            With columns what and share.
+        """
+        shares = kernel_matrix_shares(self)
+        return data_frame({"what": list(shares), "share": list(shares.values())})
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the certified shares beside the thresholds of the verdict.

@@ -6,6 +6,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils import check_array
 
+from rarefy._pictures import data_frame, new_axes
 from rarefy.certificates._equality import EqualByContent
 from rarefy.certificates._html import certificate_html
 from rarefy.certificates._json_values import checked_fields, flag, integer, number, numbers, plain, text
@@ -190,6 +191,41 @@ class RecallCertificate(EqualByContent):
         if self.quantity != "recall" and np.count_nonzero(self.scores >= self.threshold) > self.order - 1:
             wrong.append(f"more than {self.order - 1} of the {m} scores reach the threshold")
         return wrong
+
+    def to_frame(self) -> Any:
+        """Return the held-out cases that the promise rests on as a pandas data frame, one row for each.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            With columns score, ascending, and called: whether the score is at least the threshold.
+        """
+        called = np.zeros(self.n_cases, dtype=bool) if self.threshold is None else self.scores >= self.threshold
+        return data_frame({"score": self.scores, "called": called})
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw which share of the held-out cases a threshold calls rare, beside the promised share and its threshold.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or None, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        ax : matplotlib axes
+            What was drawn on.
+        """
+        ax = new_axes() if ax is None else ax
+        share = 1.0 - np.arange(self.n_cases) / max(self.n_cases, 1)
+        ax.plot(self.scores, share, drawstyle="steps-pre", color="C0", label=f"held-out {_NAMES[self.quantity]}")
+        bound = "at least" if self.quantity == "recall" else "at most"
+        ax.axhline(self.level, color="C1", linewidth=1, label=f"{bound} {self.level:.4g} of future ones")
+        if self.threshold is not None:
+            ax.axvline(self.threshold, color="0.35", linestyle="--", linewidth=1, label=f"from {self.threshold:.4g} on")
+        ax.set(xlabel="threshold of the score", ylabel="share that is called rare", ylim=(0.0, 1.05))
+        ax.legend(frameon=False)
+        return ax
 
     def to_dict(self) -> dict[str, Any]:
         """Return all fields and what follows from them as plain values, ready for JSON.

@@ -158,6 +158,9 @@ class SubsetCertificate(EqualByContent):
         what = "groups of columns" if self.groups is not None else "columns"
         if self.optimality is None:
             return f"Nothing is proved about how good these {self.n_chosen} {what} are: the bound is not positive."
+        if self.n_chosen == 1:
+            one = "group of columns" if self.groups is not None else "column"
+            return f"This {one} is at least {percent(self.optimality)} as good as the best one there is."
         return (
             f"These {self.n_chosen} {what} are at least {percent(self.optimality)} as good as the best "
             f"{self.n_chosen} there are."

@@ -68,7 +68,8 @@ def headline(c: "Certificate") -> str:
         )
     if what == "explained":
         best = "" if c.explainable is None else f" (any {kept} dimensions: at most {percent(c.explainable)})"
-        return f"These {kept} columns explain {percent(share)} of the data{best}; about classes nothing is certified."
+        these = "This column explains" if kept == 1 else f"These {kept} columns explain"
+        return f"{these} {percent(share)} of the data{best}; about classes nothing is certified."
     labels = "of all rows, for these labels" if what == "all rows" else "whatever the labels are"
     about = "" if c.rows is None or what == "all rows" else f" among the {len(c.rows)} support vectors"
     return (

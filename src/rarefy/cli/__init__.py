@@ -8,7 +8,7 @@ def main() -> None:
     try:
         from rarefy.cli._app import app
 
-        app()
+        app(prog_name="rarefy")  # also for python -m
     except ModuleNotFoundError as error:
         sys.exit(f'The rarefy command needs {error.name}. Install it with: pip install "rarefy[cli]"')
     except KeyboardInterrupt:  # while modules are imported

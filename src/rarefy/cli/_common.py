@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
+from os.path import realpath
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from rarefy._files import check_writable, json_text
+from rarefy.cli._words import in_words_of_commands
 from rarefy.exceptions import ParameterError, RarefyError
 from rarefy.tables import Table
 from rarefy.tables._messages import one_line
@@ -48,7 +50,7 @@ def bad_input_exits_2(function: Callable[..., Any]) -> Callable[..., Any]:
                 return function(*args, **kwargs)
         except (RarefyError, ValueError) as error:
             first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-            click.echo(f"Error: {first}", err=True)
+            click.echo(f"Error: {in_words_of_commands(first)}", err=True)
             sys.exit(2)
         except BrokenPipeError:  # whoever reads the output has seen enough
             raise
@@ -75,24 +77,30 @@ class _Notes:
         self.seen: set[str] = set()
 
     def __call__(self, message: Warning | str, *more: Any, **others: Any) -> None:
-        text = one_line(" ".join(str(message).split()), 1000)
+        text = one_line(in_words_of_commands(" ".join(str(message).split())), 1000)
         if text not in self.seen:
             self.seen.add(text)
             click.echo(f"Note: {text}", err=True)
 
 
-def read(reading: Reading, remarks: Console, *, notes: bool = True) -> Table:
-    """The table; what there is to say about it is said."""
+def read(reading: Reading, remarks: Console) -> tuple[Table, Reading]:
+    """The table without names of rows, and the reading that gives it; what there is to say about it is said."""
     with working(remarks, f"Reading {one_line(reading.file)}"):
-        table = reading.table()
-    for note in table.notes if notes else ():
+        table, reading = reading.without_row_names()
+    for note in table.notes:
         remarks.print(escape(note), highlight=False)
-    return table
+    return table, reading
+
+
+def read_again(reading: Reading, remarks: Console) -> Table:
+    """The table of a model or certificate that knows its columns: nothing is said about the others."""
+    with working(remarks, f"Reading {one_line(reading.file)}"):
+        return reading.table()
 
 
 def check_outputs(file: str, *paths: Path | None) -> None:
     """Before the work, not after it: folders that can be written to, and no file in the place of another."""
-    taken = {Path(file).resolve(): "the table itself"}
+    taken = {realpath(file): "the table itself"}
     for path in paths:
         if path is None:
             continue
@@ -100,9 +108,10 @@ def check_outputs(file: str, *paths: Path | None) -> None:
             raise ParameterError(f"{path.parent} is not a folder; {path} cannot be written.")
         if path.exists() and not path.is_file():
             raise ParameterError(f"{path} is not a regular file; nothing is written in its place.")
-        if path.resolve() in taken:
-            raise ParameterError(f"{path} is {taken[path.resolve()]}; choose another name.")
-        taken[path.resolve()] = "written by another option already"
+        real = realpath(path)  # does not mind links that lead nowhere
+        if real in taken:
+            raise ParameterError(f"{path} is {taken[real]}; choose another name.")
+        taken[real] = "written by another option already"
         try:
             check_writable(path.parent)
         except OSError as error:

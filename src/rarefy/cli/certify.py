@@ -36,7 +36,7 @@ def certify(
     seed: int,
     as_json: bool,
 ) -> None:
-    r"""Say what a choice of columns of FILE is worth, whoever made it.
+    """Say what a choice of columns of FILE is worth, whoever made it.
 
     Columns are standardised. With a target of classes the share of the best possible choice of as many columns is
     proved as well.
@@ -50,7 +50,7 @@ def certify(
     common.check_outputs(file, certificate)
     console, remarks = common.consoles(as_json)
     reading = Reading.of_options(file, drop, sample, seed)
-    table = common.read(reading, remarks)
+    table, reading = common.read(reading, remarks)
     features, y = table.split(target) if target is not None else (table, None)
     preprocessing, X = fit_preprocessing(features, impute=impute, standardized=True)
     support = _positions(columns, preprocessing.encoder, file)

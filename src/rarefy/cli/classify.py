@@ -10,6 +10,9 @@ from rarefy.workflows.models import SavedModel, save_model
 from rarefy.workflows.models_of_tables import classification_code, classify_table
 from rarefy.workflows.reading import Reading
 
+_RARE = 0.9
+"""A class with a larger share of the rows leaves little to classify."""
+
 
 @click.command()
 @click.argument("file")
@@ -27,7 +30,7 @@ def classify(
     seed: int,
     as_json: bool,
 ) -> None:
-    r"""Learn the classes of --target from the other columns of FILE, with a kernel LP-SVM.
+    """Learn the classes of --target from the other columns of FILE, with a kernel LP-SVM.
 
     \b
     Example:
@@ -38,7 +41,7 @@ def classify(
     common.check_outputs(file, save)
     console, remarks = common.consoles(as_json)
     reading = Reading.of_options(file, drop, sample, seed)
-    table = common.read(reading, remarks)
+    table, reading = common.read(reading, remarks)
     with common.working(remarks, "Classifying"):
         made = classify_table(table, target, impute=impute, seed=seed)
     if save is not None:
@@ -51,5 +54,7 @@ def classify(
         f"frequent class: {100 * made.most_frequent:.1f} %).",
         highlight=False,
     )
+    if made.n_classes == 2 and made.most_frequent > _RARE:
+        console.print("One class is rare: rarefy rank puts its rows on top, which says more.", highlight=False)
     common.print_code(console, classification_code(reading, made))
     common.written(remarks, save)

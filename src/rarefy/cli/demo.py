@@ -9,7 +9,8 @@ from rich.table import Table
 
 from rarefy._files import check_writable
 from rarefy.cli._progress import progress_display
-from rarefy.pages.demo import Study, best_findings, findings, percent, run_study, write_page
+from rarefy.pages.demo import Study, best_findings, findings, percent, run_study
+from rarefy.pages.demo_page import write_page
 
 
 @click.command()

@@ -9,6 +9,7 @@ from rich.markup import escape
 
 import rarefy
 from rarefy.cli import _common as common
+from rarefy.pages.alarms import sentence_on_top
 from rarefy.tables._messages import one_line
 from rarefy.workflows.models import SavedModel, save_model
 from rarefy.workflows.models_of_tables import RankedTable, rank_table, ranking_code
@@ -17,8 +18,8 @@ from rarefy.workflows.reading import Reading
 
 @click.command()
 @click.argument("file")
-@click.option("--target", metavar="COL", help="Column with two classes; default: the labels that FILE states.")
-@click.option("--rare-class", metavar="VALUE", help="The class to find; default: the less frequent one.")
+@click.option("--target", metavar="COL", help="Column with the classes; default: the labels that FILE states.")
+@click.option("--rare-class", metavar="VALUE", help="The class to find; default: the less frequent of two.")
 @click.option("--recall", type=click.FloatRange(0, 1, min_open=True, max_open=True), help="Promise to find this share.")
 @click.option(
     "--confidence",
@@ -53,7 +54,7 @@ def rank(
     seed: int,
     as_json: bool,
 ) -> None:
-    r"""Rank the rows of FILE so that the rare class of --target stands on top.
+    """Rank the rows of FILE so that the rare class of --target stands on top.
 
     All measures are of held-out rows: each is scored by a ranker that did not see it.
 
@@ -66,7 +67,7 @@ def rank(
     common.check_outputs(file, save, report)
     console, remarks = common.consoles(as_json)
     reading = Reading.of_options(file, drop, sample, seed)
-    table = common.read(reading, remarks)
+    table, reading = common.read(reading, remarks)
     with common.working(remarks, "Ranking"):
         made = rank_table(
             table,
@@ -83,7 +84,7 @@ def rank(
     if report is not None:
         from rarefy.pages.ranking import write_ranking_page  # needs jinja2
 
-        write_ranking_page(made, report, file=file)
+        write_ranking_page(made, report, file=file, options=reading.options)
     if as_json:
         common.print_json(_summary(made))
         return
@@ -116,18 +117,14 @@ def _learned(made: RankedTable) -> str:
 def _print(console: Console, made: RankedTable) -> None:
     measures, promise = made.measures(), made.ranker.threshold_certificate_
     n, rare = len(made.is_rare), int(made.is_rare.sum())
-    label, found = one_line(made.rare_class, 60), measures["share of rare cases in the highest 1 %"]
-    sentence = f"Looking at the 1 % that score highest would find {100 * found:.0f} % of them."
-    if 100 * rare > n:  # one percent could not hold them all
-        highest = np.argsort(-np.nan_to_num(made.held_out, nan=-np.inf), kind="stable")[:rare]
-        right = 100 * float(np.mean(made.is_rare[highest]))
-        sentence = f"Of the {rare} that score highest {right:.0f} % are (in random order: {100 * rare / n:.0f} %)."
-    console.print(f"[bold]{rare} of {n} rows are {escape(label)}. {sentence}[/bold]", highlight=False)
+    usable = np.isfinite(made.held_out)
+    label = f"{one_line(made.target, 60)} = {one_line(made.rare_class, 60)}"
+    sentence = sentence_on_top(made.is_rare[usable], made.held_out[usable])
+    console.print(f"[bold]{rare} of {n} rows have {escape(label)}. {sentence}[/bold]", highlight=False)
     for name, value in measures.items():
         console.print(f"  {name}, held out: {value:.3f}", highlight=False)
     if made.most_learned is not None:
         console.print(f"  {_learned(made)}", highlight=False)
-    usable = np.isfinite(made.held_out)
     called = made.held_out[usable] > made.ranker.threshold_
     right = called & made.is_rare[usable]
     console.print(

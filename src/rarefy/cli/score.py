@@ -21,7 +21,7 @@ from rarefy.workflows.tables_out import check_ending, write_columns
 @click.option("--json", "as_json", is_flag=True, help="Print a summary as JSON and nothing else.")
 @common.bad_input_exits_2
 def score(model: Path, file: str, out: Path, as_json: bool) -> None:
-    r"""Apply MODEL (of rarefy rank, classify or select with --save) to the rows of FILE.
+    """Apply MODEL (of rarefy rank, classify or select with --save) to the rows of FILE.
 
     Columns are found by their names; missing ones are an error, extra ones are left out.
 
@@ -35,7 +35,7 @@ def score(model: Path, file: str, out: Path, as_json: bool) -> None:
     check_ending(out)
     console, remarks = common.consoles(as_json)
     saved = load_model(model)
-    table = common.read(Reading(file), remarks, notes=False)
+    table = common.read_again(Reading(file), remarks)
     with applying(model):
         columns = _columns(saved, table)
     write_columns(columns, out)

@@ -64,7 +64,7 @@ def select(
     seed: int,
     as_json: bool,
 ) -> None:
-    r"""Keep few columns of FILE and prove what they are worth.
+    """Keep few columns of FILE and prove what they are worth.
 
     Without --target the columns serve any target. FILE is CSV, TSV (also .gz, .zst), Parquet, Arrow, libsvm, npz, npy,
     MatrixMarket, a folder of texts, or - for standard input.
@@ -79,7 +79,7 @@ def select(
     common.check_outputs(file, out, certificate, save, report)
     console, remarks = common.consoles(as_json)
     reading = Reading.of_options(file, drop, sample, seed)
-    table = common.read(reading, remarks)
+    table, reading = common.read(reading, remarks)
     with common.working(remarks, "Selecting"):
         made = select_table(table, target, keep=keep, method=method, C=penalty, impute=impute, seed=seed)
     if certificate is not None:
@@ -93,7 +93,7 @@ def select(
         from rarefy.pages.selection import write_selection_page  # needs jinja2
 
         with common.working(remarks, "Comparing with other columns"):
-            write_selection_page(made, report, file=file)
+            write_selection_page(made, report, file=file, options=reading.options)
     if as_json:
         common.print_json(_summary(made))
         return

@@ -18,7 +18,7 @@ from rarefy.workflows.reading import Reading
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON and nothing else.")
 @common.bad_input_exits_2
 def verify(certificate: Path, file: str, target: str | None, as_json: bool) -> None:
-    r"""Check CERTIFICATE against FILE, the raw table that it was made from.
+    """Check CERTIFICATE against FILE, the raw table that it was made from.
 
     The preprocessing is stored with the certificate and done again; all numbers are computed once more, by other code
     than that which made them.
@@ -31,7 +31,7 @@ def verify(certificate: Path, file: str, target: str | None, as_json: bool) -> N
     """
     console, remarks = common.consoles(as_json)
     made = read_certificate(certificate)
-    table = common.read(Reading(file, sample=made.sample, seed=made.seed), remarks, notes=False)
+    table = common.read_again(Reading(file, sample=made.sample, seed=made.seed), remarks)
     with common.working(remarks, "Verifying"):
         judged, _ = verify_table(made, table, target)
     verified = bool(judged)

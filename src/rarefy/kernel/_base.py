@@ -4,10 +4,10 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import validate_data
 
+from rarefy._estimator import Estimator
 from rarefy._parameters import POSITIVE, Number
 from rarefy.core.linalg.rows import Array
 from rarefy.exceptions import ParameterError
@@ -23,8 +23,10 @@ KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-class KernelEstimator(BaseEstimator):
+class KernelEstimator(Estimator):
     """Input as its kernel allows it: sparse or not, samples or a square matrix of kernel values."""
+
+    _guide = "kernel_lp"
 
     kernel: Any
     gamma: Any

@@ -6,14 +6,16 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from rarefy._estimator import Estimator
 from rarefy._fit import check_parameters, fit_method
 from rarefy._parameters import COUNT, NOT_NEGATIVE, POSITIVE, check_grid, draw_seed
 from rarefy._progress import progress_line
+from rarefy._selection_table import SelectionTable
 from rarefy.core.feature_weights.kernel import Profile, Shape
 from rarefy.core.feature_weights.penalties import PENALTIES
 from rarefy.core.feature_weights.problem import Problem
@@ -41,7 +43,7 @@ from rarefy.kernel._feature_selector_certificate import CertifiedFeatureWeights
 from rarefy.kernel._path import RegularizationPath
 
 
-class KernelFeatureSelector(CertifiedFeatureWeights, SelectorMixin, ClassifierMixin, BaseEstimator):
+class KernelFeatureSelector(CertifiedFeatureWeights, SelectionTable, SelectorMixin, ClassifierMixin, Estimator):
     """Kernel SVM that learns a weight for every feature and sets most weights to zero.
 
     Feature k has a weight z_k >= 0 inside the kernel, ``exp(-sum_k z_k^2 (x_k - x'_k)^2)``, and the weights are
@@ -158,6 +160,7 @@ class KernelFeatureSelector(CertifiedFeatureWeights, SelectorMixin, ClassifierMi
     True
     """
 
+    _guide = "kernel_features"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "C": [POSITIVE],
         "mu": [NOT_NEGATIVE],

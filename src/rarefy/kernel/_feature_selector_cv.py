@@ -8,14 +8,16 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.feature_selection import SelectorMixin
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from rarefy._cv_table import CVTable, fold_scores
 from rarefy._delegation import delegated
+from rarefy._estimator import Estimator
 from rarefy._fit import check_parameters, fit_method
 from rarefy._parallel import run_parallel
 from rarefy._parameters import check_grid, resolved_seed
@@ -27,7 +29,7 @@ from rarefy.kernel._feature_selector import KernelFeatureSelector
 from rarefy.kernel._path import RegularizationPath
 
 
-class KernelFeatureSelectorCV(SelectorMixin, ClassifierMixin, BaseEstimator):
+class KernelFeatureSelectorCV(CVTable, SelectorMixin, ClassifierMixin, Estimator):
     """KernelFeatureSelector with C, mu, the start and the penalty chosen by cross-validation.
 
     For every C and every fold one path of mus is computed, each mu from the weights of the next smaller one. The best
@@ -128,6 +130,7 @@ class KernelFeatureSelectorCV(SelectorMixin, ClassifierMixin, BaseEstimator):
     True
     """
 
+    _guide, _along = "kernel_features", "mu"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [KernelFeatureSelector, None],
         "Cs": ["array-like", None],
@@ -303,6 +306,11 @@ class KernelFeatureSelectorCV(SelectorMixin, ClassifierMixin, BaseEstimator):
         self.best_estimator_, self.classes_ = best, best.classes_
         self.C_, self.mu_, self.init_, self.penalty_ = best.C, best.mu, best.init, best.penalty
         self.Cs_, self.mus_, self.cv_scores_, self.cv_n_features_ = Cs, mus, choice.scores, choice.n_features
+
+    def _cv_columns(self) -> dict[str, Any]:
+        scores = self.cv_scores_.reshape(-1, self.cv_scores_.shape[-1])
+        costs, penalties = np.meshgrid(self.Cs_, self.mus_, indexing="ij")
+        return {"param_C": costs.ravel(), "param_mu": penalties.ravel(), **fold_scores(scores)}
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self, "best_estimator_")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy._pictures import data_frame
+from rarefy._pictures import data_frame, new_axes
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,33 @@ class RegularizationPath:
             for at in np.ndindex(found.shape[1:]):
                 columns[f"{name}[{', '.join(map(str, at))}]" if at else name] = found[(slice(None), *at)]
         return data_frame(columns)
+
+    def plot(self, attribute: str = "objective_", ax: Any = None) -> Any:
+        """Draw a fitted attribute along the path.
+
+        Parameters
+        ----------
+        attribute : str, default="objective_"
+            What to draw; it must have the same shape in all models. An array gives a line for each of its entries.
+        ax : matplotlib axes or None, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        ax : matplotlib axes
+            What was drawn on.
+
+        See Also
+        --------
+        rarefy.inspection.PathDisplay : More about the picture can be chosen there.
+        """
+        ax = new_axes() if ax is None else ax
+        order, found = np.argsort(self.values, kind="stable"), self.attribute(attribute)
+        ax.plot(self.values[order], found.reshape(len(found), -1)[order], "o-", markersize=4)
+        if np.all(self.values > 0.0):
+            ax.set_xscale("log")
+        ax.set(xlabel=self.parameter, ylabel=attribute.rstrip("_").replace("_", " "))
+        return ax
 
     def scores(self, X: Any) -> NDArray[np.float64]:
         """Compute the scores of every model, before any threshold.

@@ -95,6 +95,18 @@ def confusion(steps: Steps, threshold: float) -> Confusion:
     return Confusion(found, false_alarms, steps.n_rare - found, steps.n_rows - steps.n_rare - false_alarms)
 
 
+def sentence_on_top(is_rare: NDArray[np.bool_], scores: Array) -> str:
+    """What looking at the highest scores finds: at one percent of the rows, or at as many as there are rare cases."""
+    n, rare = len(is_rare), int(is_rare.sum())
+    look = max(1, n // 100)
+    highest = np.argsort(-scores, kind="stable")
+    if rare <= look:
+        found = int(is_rare[highest[:look]].sum())
+        return f"Looking at the {look} rows that score highest (1 %) would find {found} of the {rare}."
+    right = int(is_rare[highest[:rare]].sum())
+    return f"Of the {rare} rows that score highest {right} are rare cases (in random order: {rare * rare / n:.0f})."
+
+
 def roc_points(steps: Steps, most: int = 400) -> tuple[Array, Array]:
     """Shares of others and of rare cases called, from none to all of them."""
     found, false = np.append(0, np.cumsum(steps.rare)), np.append(0, np.cumsum(steps.others))

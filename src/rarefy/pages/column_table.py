@@ -2,8 +2,8 @@
 
 import time
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -55,23 +55,30 @@ class ColumnTable:
     twin: Index | None
     """The nearest twin of each column on the other side, kept or dropped; -1 where there is none."""
     correlation: Array | None
+    marks: Mapping[str, tuple[str, Index]] = field(default_factory=dict)
+    """Further columns of the page, by key: what stands above them, and for which columns of the data they say yes."""
+    unit: str = "column"
+    kept_title: str = "kept"
 
     def columns(self) -> list[Column]:
         """Those that have something to show."""
         known = [
-            (True, Column("name", "column")),
-            (True, Column("kept", "kept")),
+            (True, Column("name", self.unit)),
+            (True, Column("kept", self.kept_title)),
             (self.weight is not None, Column("weight", "weight")),
             (self.status is not None, Column("status", "proved")),
             (self.counts is not None, Column("count", f"chosen, of {self.n_resamples}")),
             (self.relation is not None, Column("relation", self.relation_title)),
             (self.twin is not None, Column("twin", "nearest twin")),
+            *((True, Column(key, title)) for key, (title, _) in self.marks.items()),
         ]
         return [column for there, column in known if there]
 
     def values(self) -> dict[str, Any]:
         """Plain values, short: twenty thousand columns take less than two megabytes."""
         return {
+            "unit": f"{self.unit.capitalize()}s",
+            "marks": {key: members.tolist() for key, (_, members) in self.marks.items()},
             "names": [shown(name) for name in self.names],
             "kept": self.kept.tolist(),
             "weight": _short(self.weight),

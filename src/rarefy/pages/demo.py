@@ -1,4 +1,4 @@
-"""The study behind `rarefy demo`, and its page.
+"""The study behind `rarefy demo`.
 
 Words are kept as they are, without weights, so that all ways of selecting them are judged alike: by the error in
 cross-validation, by the share of the objective of a linear SVM (hinge loss, C = 1, these labels) that is certified, and
@@ -9,7 +9,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -24,12 +23,11 @@ from sklearn.svm import SVC
 from rarefy.certificates import Certificate, certify
 from rarefy.certificates._objective import make_objective
 from rarefy.core.linalg.rows import as_rows
-from rarefy.core.linalg.spectrum import decompose
 from rarefy.datasets import make_topics
 from rarefy.exceptions import FewerFeaturesWarning, TruncatedRankWarning
-from rarefy.pages import figures
 from rarefy.pages.best_words import NAME, BestWords, best_words, quick
-from rarefy.pages.html import write_html
+from rarefy.pages.column_table import ColumnTable, relation_to_target
+from rarefy.pages.spectrum import eigenvalues_of
 from rarefy.selection import BestSubsetSelector, BSSSelector, LeverageScoreSelector
 
 Progress = Callable[[int, int], None]
@@ -71,15 +69,17 @@ class Study:
     """The share of the objective that no words at all have: where the scale of the others begins."""
     weighted_width: float | None
     """The certified share of the gap for any labels if the same number of words may have weights."""
-    eigenvalues: NDArray[np.float64]
+    eigenvalues: NDArray[np.float64] | None
     curve_sizes: list[int]
     errors: dict[str, list[float]]
     shares: dict[str, list[float]]
     error_all: float
-    words: list[tuple[str, bool]]
+    words: ColumnTable
+    """All words; kept are those of BSS."""
     n_relevant: int
     n_folds: int
     shape: tuple[int, int]
+    seed: int
 
     def row(self, name: str) -> Row:
         """The row of one way of selecting."""
@@ -119,15 +119,38 @@ def run_study(
         best=best_words(selectors[NAME], X, y, topics, _without(certificates, NAME), _empty_objective(y)),
         empty_share=_empty_share(certificate, y),
         weighted_width=_width(weighted),
-        eigenvalues=_eigenvalues(X, certificate),
+        eigenvalues=eigenvalues_of(X, certificate),
         curve_sizes=sizes,
         errors={name: [points[size][name][0] for size in sizes] for name in _CURVES},
         shares={name: [points[size][name][1] for size in sizes] for name in _CURVES},
         error_all=everything.error,
-        words=[(topics.feature_names[i], bool(topics.relevant[i])) for i in certificate.indices],
+        words=_words(X, y, topics, certificate, selectors[NAME]),
         n_relevant=int(topics.relevant.sum()),
         n_folds=_FOLDS,
         shape=X.shape,
+        seed=seed,
+    )
+
+
+def _words(X: Any, y: NDArray[Any], topics: Any, certificate: Certificate, best: BestSubsetSelector) -> ColumnTable:
+    relation, title = relation_to_target(X, y, classified=True)
+    return ColumnTable(
+        names=topics.feature_names.tolist(),
+        kept=certificate.indices,
+        weight=None,
+        status=best.certificate_.column_status,
+        relation=relation,
+        relation_title=title,
+        counts=None,
+        n_resamples=0,
+        twin=None,
+        correlation=None,
+        marks={
+            "best": ("best subset", best.selection_order_),
+            "topic": ("topic word", np.flatnonzero(topics.relevant)),
+        },
+        unit="word",
+        kept_title="kept by BSS",
     )
 
 
@@ -350,39 +373,3 @@ def _at_size(
         found[name] = (error, max(lower, 0.0) / make_objective(part, np.arange(k), np.ones(k), y, "hinge", C).upper)
         ticks()
     return found
-
-
-def _eigenvalues(X: Any, certificate: Certificate) -> NDArray[np.float64]:
-    """All eigenvalues of V'RR'V; the certificate has the extreme ones only."""
-    V = decompose(as_rows(X)).leading(certificate.rank).V
-    W = V.take(certificate.indices) * certificate.weights[:, None]
-    return np.asarray(np.linalg.eigvalsh(W.T @ W), dtype=np.float64)
-
-
-def write_page(study: Study, path: str | PathLike[str]) -> None:
-    """Write the page atomically."""
-    sizes = study.curve_sizes
-    pictures = [
-        figures.against_features(
-            "What is certified for these labels", "certified share of the objective (%)", sizes, study.shares
-        ),
-        figures.against_features(
-            "Error of a linear SVM on the kept words",
-            "error in cross-validation (%)",
-            sizes,
-            study.errors,
-            level=("all words", study.error_all),
-        ),
-        figures.spectrum(study.eigenvalues),
-        figures.kinds_of_columns(study.best.certificate.n_chosen, study.shape[1], study.best.always, study.best.never),
-    ]
-    write_html(
-        path,
-        "demo.html",
-        study=study,
-        findings=findings(study),
-        best_findings=best_findings(study),
-        percent=percent,
-        percent_up=percent_up,
-        pictures=pictures,
-    )

@@ -34,8 +34,10 @@ class Line:
     x: Sequence[float]
     y: Sequence[float]
     style: str
-    """A class of the page's style sheet: "accent", "second" or "quiet"."""
+    """A class of the page's style sheet: "accent", "second", "third", "fourth", "fifth" or "quiet"."""
     dots: bool = False
+    joined: bool = True
+    """Whether a line leads through the points."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ class Plot:
     x: tuple[float, float]
     y: tuple[float, float]
     log_x: bool = False
+    log_y: bool = False
     left: float = 58.0
     right: float = 22.0
     top: float = 12.0
@@ -54,13 +57,17 @@ class Plot:
 
     def at(self, x: float, y: float) -> tuple[float, float]:
         """The place of a point."""
-        (x0, x1), (y0, y1) = self.x, self.y
-        share = np.log(x / x0) / np.log(x1 / x0) if self.log_x else (x - x0) / (x1 - x0)
-        across, up = float(share), (y - y0) / (y1 - y0)
+        across, up = _share(x, self.x, self.log_x), _share(y, self.y, self.log_y)
         return (
             round(self.left + across * (self.width - self.left - self.right), 1),
             round(self.height - self.bottom - up * (self.height - self.top - self.bottom), 1),
         )
+
+
+def _share(value: float, ends: tuple[float, float], log: bool) -> float:
+    """How far a value is from one end to the other."""
+    low, high = ends
+    return float(np.log(value / low) / np.log(high / low)) if log else (value - low) / (high - low)
 
 
 def picture(name: str, title: str, width: float, height: float, body: Sequence[Markup]) -> Markup:
@@ -114,9 +121,12 @@ def curves(
     body = [*_axes(plot, labels, x_ticks, y_ticks)]
     for line in lines:
         points = [plot.at(x, y) for x, y in zip(line.x, line.y, strict=True)]
-        body.append(Markup('<path d="{}" class="line {}"/>').format(_path(points), line.style))
+        if line.joined:
+            body.append(Markup('<path d="{}" class="line {}"/>').format(_path(points), line.style))
         if line.dots:
-            body += [Markup('<circle cx="{}" cy="{}" r="3.5" class="fill {}"/>').format(*p, line.style) for p in points]
+            radius = 3.5 if line.joined else 2.2
+            dot = Markup('<circle cx="{}" cy="{}" r="{}" class="fill {}"/>')
+            body += [dot.format(*point, radius, line.style) for point in points]
     if marked is not None:
         x, y = plot.at(*marked)
         body.append(Markup('<circle cx="{}" cy="{}" r="8" class="ring"/>').format(x, y))
@@ -173,7 +183,10 @@ def _weight(marked: bool) -> str:
 
 def legend(lines: Sequence[Line], marked: str | None = None) -> Markup:
     """The names of curves with a sample of each, as text under a picture; what the ring means comes last."""
-    items = [Markup('<span class="key {}"></span>{}').format(line.style, line.name) for line in lines]
+    kinds = [line.style if line.joined else f"dot {line.style}" for line in lines]
+    items = [
+        Markup('<span class="key {}"></span>{}').format(k, line.name) for k, line in zip(kinds, lines, strict=True)
+    ]
     items += [] if marked is None else [Markup('<span class="key ring"></span>{}').format(marked)]
     return Markup('<p class="legend">{}</p>').format(
         Markup(" ").join(Markup("<span>{}</span>").format(i) for i in items)

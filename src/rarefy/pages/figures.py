@@ -1,9 +1,16 @@
-"""Pictures as SVG text, for embedding into a page."""
+"""Pictures of matplotlib as SVG for embedding into a page: text stays text, and colours are the page's own.
+
+Matplotlib draws with the colours of the light page; where they stand in the SVG, the page's variables take their place,
+so that the same picture is read on light and on dark ground.
+"""
 
 import io
+import re
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any
 
+import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -11,72 +18,19 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from numpy.typing import NDArray
 
 _INK, _ACCENT, _QUIET, _SECOND = "#22333b", "#c8553d", "#a8b5b2", "#2a7f8e"
-_COLOURS = {
-    "BSS": _ACCENT,
-    "most frequent": _SECOND,
-    "F test": "#e09f3e",
-    "forward": "#3a7d44",
-    "at random": _QUIET,
+_THIRD, _FOURTH, _FIFTH = "#e09f3e", "#6a4c93", "#8ab17d"
+_PALETTE = (_ACCENT, _SECOND, _THIRD, _FOURTH, _INK, _QUIET, _FIFTH)
+_NAMES = {
+    _INK: "ink",
+    "#000000": "ink",
+    _ACCENT: "accent",
+    _SECOND: "second",
+    _THIRD: "third",
+    _FOURTH: "fourth",
+    _FIFTH: "fifth",
+    _QUIET: "quiet",
 }
-_PALETTE = (_ACCENT, _SECOND, "#e09f3e", "#6a4c93", _INK, _QUIET, "#8ab17d")
-
-
-def spectrum(eigenvalues: NDArray[np.float64]) -> str:
-    """Draw the eigenvalues of V'RR'V, from small to large."""
-    figure, axes = _axes(
-        "How much of each direction of the documents is kept",
-        "direction, from the weakest to the strongest",
-        "share that is kept",
-    )
-    axes.axhline(1, color=_QUIET, linewidth=1)
-    axes.plot(np.arange(1, len(eigenvalues) + 1), eigenvalues, ".", color=_ACCENT, markersize=4)
-    low = float(eigenvalues[0])
-    if low > 0.0:
-        text = f"weakest: {low:.2g}"
-        axes.annotate(text, (1, low), xytext=(8, 4), textcoords="offset points", fontsize=9, color=_ACCENT)
-        axes.set_yscale("log")
-    return svg(figure)
-
-
-def against_features(
-    title: str,
-    ylabel: str,
-    sizes: Sequence[int],
-    curves: Mapping[str, Sequence[float]],
-    *,
-    level: tuple[str, float] | None = None,
-) -> str:
-    """Draw shares, in per cent, of every selector against the number of features; `level` is a name and a value."""
-    figure, axes = _axes(title, "number of words kept", ylabel)
-    if level is not None:
-        axes.axhline(100 * level[1], color=_INK, linewidth=1, linestyle=":", label=level[0])
-    for name, values in curves.items():
-        axes.plot(sizes, 100 * np.asarray(values), marker="o", markersize=4, color=_COLOURS[name], label=name)
-    axes.set_xscale("log")
-    axes.set_xticks(sizes, [str(size) for size in sizes])
-    axes.minorticks_off()
-    axes.set_ylim(bottom=0)
-    axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    return svg(figure)
-
-
-def kinds_of_columns(n_chosen: int, n_columns: int, always: int, never: int) -> str:
-    """Draw a bar of the chosen columns and one of the others, each with the part about which something is proved."""
-    figure = Figure(figsize=(8.6, 2.3), layout="constrained")
-    axes = figure.add_subplot()
-    bars = (
-        (n_chosen, always, _ACCENT, f"the {n_chosen} chosen words: {always} proved to be in every best choice"),
-        (n_columns - n_chosen, never, _SECOND, f"the others: {never} proved to be in no best choice"),
-    )
-    for place, (count, proved, colour, text) in enumerate(bars):
-        share = proved / count if count else 0.0
-        axes.barh(-place, share, height=0.4, color=colour)
-        axes.barh(-place, 1.0 - share, height=0.4, left=share, color=_QUIET, alpha=0.4)
-        axes.text(0.0, 0.25 - place, text, color=colour, va="bottom", fontsize=10)
-        axes.text(1.0, 0.25 - place, f"{count - proved} open", color=_INK, va="bottom", ha="right", fontsize=10)
-    axes.set(xlim=(0, 1), ylim=(-1.3, 0.6))
-    axes.set_axis_off()
-    return svg(figure)
+"""Variables of the page's style sheet that stand for a colour."""
 
 
 def grouped_means(title: str, columns: Sequence[str], rows: Mapping[Any, Sequence[tuple[float, float]]]) -> str:
@@ -154,9 +108,21 @@ def _axes(title: str, xlabel: str, ylabel: str) -> tuple[Figure, Axes]:
     return figure, axes
 
 
-def svg(figure: Figure) -> str:
-    """Return a figure as SVG text for embedding into a page."""
+def svg(figure: Figure, title: str = "") -> str:
+    """Return a figure as SVG text for embedding into a page; screen readers say the title."""
     text = io.StringIO()
-    figure.savefig(text, format="svg", metadata={"Date": None})
+    with mpl.rc_context({"svg.fonttype": "none"}):
+        figure.savefig(text, format="svg", metadata={"Date": None}, transparent=True)
     written = text.getvalue()
-    return written[written.index("<svg") :]
+    written = re.sub(r'<g id="[^"]*">', "<g>", written[written.index("<svg") :])  # a page has several pictures
+    for colour, name in _NAMES.items():
+        written = written.replace(colour, f"var(--{name}, {colour})")
+    # The page's font: what matplotlib measured with is not everywhere.
+    written = re.sub(r"font: ([0-9.]+px) [^;\"]*", r"font-size: \1", written)
+    return written.replace("<svg", f'<svg role="img" aria-label="{escape(title or _title(figure))}"', 1)
+
+
+def _title(figure: Figure) -> str:
+    """What stands above a picture."""
+    above = [figure.get_suptitle(), *(axes.get_title(loc) for axes in figure.axes for loc in ("left", "center"))]
+    return next((text for text in above if text), "picture")

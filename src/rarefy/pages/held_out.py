@@ -1,7 +1,9 @@
 """How well a simple model predicts with the kept columns, on rows that neither it nor the selection has seen.
 
-Other columns of the same number are judged in the same folds: drawn at random, the most variable ones, and those of the
-F test. Whatever looks at the target is chosen anew in every fold, from its training rows.
+Other columns of the same number are judged in the same folds: drawn at random, the most variable ones (of sparse data
+the most frequent ones), and those that scikit-learn's SelectKBest takes by its F test. Whatever looks at the target is
+chosen anew in every fold, from its training rows. A rare class is judged by the area under the ROC curve: naming the
+other class always would have a small error.
 """
 
 import time
@@ -17,6 +19,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import f_classif, f_regression
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -26,6 +29,9 @@ from rarefy.exceptions import RarefyError, RarefyWarning
 from rarefy.selection import BestSubsetSelector
 
 OURS, ALL = "kept columns", "all columns"
+ERROR, AREA, R2 = "error", "area under the ROC curve", "R²"
+_RARE = 0.2
+"""Of two classes, one that has a smaller share of the rows is rare."""
 _FOLDS = 5
 _MOST_ROWS = 5000
 _FEWEST_ROWS = 200
@@ -39,7 +45,7 @@ Choose = Callable[[Any, Any], Index]
 
 @dataclass(frozen=True)
 class Compared:
-    """One choice of columns, with a score for each fold: an error, or the R² of a regression."""
+    """One choice of columns, with a score for each fold."""
 
     name: str
     scores: Array
@@ -60,11 +66,12 @@ class HeldOut:
     """All choices, in the same folds."""
 
     rows: list[Compared]
-    classified: bool
+    measure: str
+    """What the scores are: "error", "area under the ROC curve", or "R²" of a regression."""
     n_rows: int
     """So many rows were looked at."""
     constant: float
-    """The error of always naming the most frequent class; 0, which is its R², for regression."""
+    """What predicting the same for every row has."""
     seconds: float
     """That choosing the kept columns took in one fold."""
 
@@ -74,9 +81,9 @@ class HeldOut:
         return len(self.rows[0].scores)
 
     @property
-    def measure(self) -> str:
-        """What the scores are."""
-        return "error" if self.classified else "R²"
+    def lower_is_better(self) -> bool:
+        """Whether the measure is an error."""
+        return self.measure == ERROR
 
     def row(self, name: str) -> Compared:
         """One of the choices."""
@@ -84,7 +91,7 @@ class HeldOut:
 
     def text(self, value: float) -> str:
         """A score in words."""
-        return f"{100 * value:.1f} %" if self.classified else f"{value:.3f}"
+        return f"{100 * value:.1f} %" if self.lower_is_better else f"{value:.3f}"
 
 
 def holds_classes(y: NDArray[Any]) -> bool:
@@ -117,10 +124,11 @@ def compare(
     X: Any, y: NDArray[Any], selector: Any, n_kept: int, *, classified: bool, deviations: Any, seed: int
 ) -> HeldOut | str:
     """Scores of all choices, or why there are none; `deviations` are those of columns before they were scaled."""
-    folds = _folds(y, classified, seed)
+    folds = folds_of(y, classified, seed)
     if isinstance(folds, str):
         return folds
-    choices = _choices(selector, n_kept, classified, deviations, np.random.default_rng(seed))
+    measure = _measure(y, classified)
+    choices = _choices(selector, n_kept, classified, deviations, np.random.default_rng(seed), sparse=sp.issparse(X))
     scores: dict[str, list[float]] = {name: [] for name in choices}
     choosing: list[float] = []
     begin = time.perf_counter()
@@ -142,13 +150,26 @@ def compare(
                     return f"The comparison was left out: in a part of the rows the selection failed ({error})"
                 if name == OURS:
                     choosing.append(time.perf_counter() - start)
-                scores[name].append(_score(model, X, y, train, test, columns, classified))
+                scores[name].append(_score(model, X, y, train, test, columns, measure))
     rows = [Compared(name, np.array(values)) for name, values in scores.items()]
-    constant = 1.0 - float(np.unique(y, return_counts=True)[1].max() / len(y)) if classified else 0.0
-    return HeldOut(rows, classified, X.shape[0], constant, float(np.mean(choosing)))
+    return HeldOut(rows, measure, X.shape[0], _without_columns(y, measure), float(np.mean(choosing)))
 
 
-def _folds(y: NDArray[Any], classified: bool, seed: int) -> list[tuple[Index, Index]] | str:
+def _measure(y: NDArray[Any], classified: bool) -> str:
+    if not classified:
+        return R2
+    counts = np.unique(y, return_counts=True)[1]
+    return AREA if len(counts) == 2 and counts.min() < _RARE * len(y) else ERROR
+
+
+def _without_columns(y: NDArray[Any], measure: str) -> float:
+    """What predicting the same for every row has."""
+    error = 1.0 - float(np.unique(y, return_counts=True)[1].max() / len(y))
+    return {ERROR: error, AREA: 0.5, R2: 0.0}[measure]
+
+
+def folds_of(y: NDArray[Any], classified: bool, seed: int) -> list[tuple[Index, Index]] | str:
+    """Training and test rows, or why there are none."""
     rows = np.zeros((len(y), 1))
     if classified:
         fewest = int(np.unique(y, return_counts=True)[1].min())
@@ -161,10 +182,13 @@ def _folds(y: NDArray[Any], classified: bool, seed: int) -> list[tuple[Index, In
 
 
 def _choices(
-    selector: Any, n_kept: int, classified: bool, deviations: Any, rng: np.random.Generator
+    selector: Any, n_kept: int, classified: bool, deviations: Any, rng: np.random.Generator, *, sparse: bool = False
 ) -> dict[str, Choose]:
     """From training rows to numbers of columns."""
     f_test = f_classif if classified else f_regression
+
+    def simple(X: Any) -> Array:
+        return np.diff(X.tocsc().indptr) if sparse else X.var(axis=0, dtype=np.float64) * np.square(deviations)
 
     def ours(X: Any, y: Any) -> Index:
         return np.flatnonzero(clone(selector).fit(X, y).get_support())
@@ -172,8 +196,8 @@ def _choices(
     return {
         OURS: ours,
         ALL: lambda X, y: np.arange(X.shape[1]),
-        "as many by the F test": lambda X, y: _highest(_f_values(f_test, X, y), n_kept),
-        "as many most variable": lambda X, y: _highest(_variances(X) * np.square(deviations), n_kept),
+        "as many by SelectKBest (F test)": lambda X, y: _highest(_f_values(f_test, X, y), n_kept),
+        f"as many, the most {'frequent' if sparse else 'variable'}": lambda X, y: _highest(simple(X), n_kept),
         "as many at random": lambda X, y: rng.choice(X.shape[1], n_kept, replace=False),
     }
 
@@ -188,18 +212,12 @@ def _highest(scores: Array, number: int) -> Index:
     return np.argsort(-scores, kind="stable")[:number]
 
 
-def _variances(X: Any) -> Array:
-    if not sp.issparse(X):
-        return np.asarray(X.var(axis=0, dtype=np.float64))
-    mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
-    return np.asarray(X.multiply(X).mean(axis=0, dtype=np.float64)).ravel() - mean**2
-
-
-def _score(
-    model: Pipeline, X: Any, y: NDArray[Any], train: Index, test: Index, columns: Index, classified: bool
-) -> float:
+def _score(model: Pipeline, X: Any, y: NDArray[Any], train: Index, test: Index, columns: Index, measure: str) -> float:
     if not len(columns):
-        return 1.0 if classified else 0.0
+        return {ERROR: 1.0, AREA: 0.5, R2: 0.0}[measure]
     part = X if len(columns) == X.shape[1] else X[:, columns]
-    score = float(model.fit(part[train], y[train]).score(part[test], y[test]))
-    return 1.0 - score if classified else score
+    model.fit(part[train], y[train])
+    if measure == AREA:
+        return float(roc_auc_score(y[test] == model.classes_[1], model.decision_function(part[test])))
+    score = float(model.score(part[test], y[test]))
+    return 1.0 - score if measure == ERROR else score

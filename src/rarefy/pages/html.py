@@ -37,17 +37,21 @@ def embedded(values: Any) -> Markup:
     return Markup(text.translate({ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}))
 
 
-def download(certificate: Any, most: int) -> str | None:
+_DOWNLOAD = 1_000_000
+"""Characters up to which a certificate is in a page, too."""
+
+
+def download(certificate: Any) -> str | None:
     """A certificate as JSON in the address of a link, so that the page has it without another file.
 
-    None if the address would have more than `most` characters; a number and a comma take two at least.
+    None if the address would have too many characters; a number and a comma take two at least.
     """
     arrays = (getattr(certificate, field.name) for field in fields(certificate))
-    if 2 * sum(value.size for value in arrays if isinstance(value, np.ndarray)) > most:
+    if 2 * sum(value.size for value in arrays if isinstance(value, np.ndarray)) > _DOWNLOAD:
         return None
     text = json.dumps(certificate.to_dict(), separators=(",", ":"), allow_nan=False)
     link = "data:application/json;base64," + base64.b64encode(text.encode("ascii")).decode("ascii")
-    return link if len(link) <= most else None
+    return link if len(link) <= _DOWNLOAD else None
 
 
 def versions() -> dict[str, str]:

@@ -1,6 +1,7 @@
 """One page for one's own data, from a fitted estimator: to look at in a notebook, or to save."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from html import escape
 from os import PathLike
@@ -16,7 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 
 import rarefy
 from rarefy._files import write_atomically
+from rarefy._text_columns import about_columns
 from rarefy.certificates import Certificate, SubsetCertificate
+from rarefy.certificates._fingerprint import fingerprint
 from rarefy.core.linalg.rows import Array
 from rarefy.exceptions import MissingExtraError, ParameterError
 from rarefy.ranking import RankRC, RankRCCV
@@ -106,7 +109,25 @@ def report(
     >>> "proline" in report.html
     True
     """
-    make: Callable[[Any, Any, Any], str]
+    report = page_of(model, X, y, feature_names, Origin())
+    if path is not None:
+        report.save(path)
+    return report
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where data come from, as the page says it."""
+
+    source: str = "arrays in Python"
+    target: str | None = None
+    command: str | None = None
+    """What makes the same page again; None means calls in Python."""
+
+
+def page_of(model: Any, X: Any, y: Any, feature_names: Any, origin: Origin) -> Report:
+    """The page of a fitted selector or ranker."""
+    make: Callable[[Any, Any, Any, Origin], str]
     if isinstance(model, RankRC | RankRCCV):
         make = _ranking
     elif isinstance(model, SelectorMixin):
@@ -115,15 +136,17 @@ def report(
         raise ParameterError(f"model of report must be a selector, RankRC or RankRCCV; got {type(model).__name__}.")
     check_is_fitted(model)
     try:
-        report = Report(make(model, X, y))
+        return Report(make(model, X, y, origin))
+    except (TypeError, ValueError) as error:
+        clearer = about_columns(error, "report", X)
+        if clearer is not None:
+            raise clearer from error
+        raise
     except ModuleNotFoundError as error:
         raise MissingExtraError(f'Pages need {error.name}: pip install "rarefy[cli]"') from error
-    if path is not None:
-        report.save(path)
-    return report
 
 
-def _selection(names: Any, model: Any, X: Any, y: Any) -> str:
+def _selection(names: Any, model: Any, X: Any, y: Any, origin: Origin) -> str:
     from rarefy.pages.html import render  # jinja2 is an extra
     from rarefy.pages.selection import ChosenColumns, selection_values
 
@@ -149,15 +172,16 @@ def _selection(names: Any, model: Any, X: Any, y: Any) -> str:
         kept=kept,
         selector=model,
         certificate=certificate,
-        source="arrays in Python",
-        commands=(_code(model, "" if y is None else ", y"),),
+        source=origin.source,
+        target=origin.target,
+        commands=(origin.command or _code(model, "" if y is None else ", y"),),
     )
     return render("selection.html", **selection_values(chosen))
 
 
-def _ranking(model: RankRC | RankRCCV, X: Any, y: Any) -> str:
+def _ranking(model: RankRC | RankRCCV, X: Any, y: Any, origin: Origin) -> str:
     from rarefy.pages.html import render
-    from rarefy.pages.ranking import RankedCases, other_class, ranking_values, settings_of
+    from rarefy.pages.ranking import FINGERPRINT, RankedCases, other_class, ranking_values, settings_of
 
     if y is None:
         raise ParameterError("y of report must be the classes that the ranker was fitted on; got None.")
@@ -166,6 +190,8 @@ def _ranking(model: RankRC | RankRCCV, X: Any, y: Any) -> str:
     scores = model.held_out_scores_ if isinstance(model, RankRCCV) else _held_out_scores(model, X, y)
     if len(scores) != len(y):
         raise ParameterError(f"y of report must have the {len(scores)} samples of the fit; got {len(y)}.")
+    X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32))
+    data = ((FINGERPRINT, fingerprint(X)),)
     is_rare = y == model.rare_class_
     cases = RankedCases(
         is_rare=is_rare,
@@ -175,9 +201,10 @@ def _ranking(model: RankRC | RankRCCV, X: Any, y: Any) -> str:
         threshold=float(model.threshold_),
         promise=model.threshold_certificate_,
         measures=_measures(is_rare, scores),
-        source="arrays in Python",
-        settings=settings_of(model),
-        commands=(_code(model, ", y"),),
+        source=origin.source,
+        target=origin.target,
+        settings=(*settings_of(model), *data),
+        commands=(origin.command or _code(model, ", y"),),
     )
     return render("ranking.html", **ranking_values(cases))
 

@@ -1,7 +1,7 @@
 """The page about a ranker of a rare class: what looking at the highest scores finds, on rows that it has not seen."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -10,18 +10,19 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
+from rarefy.certificates._fingerprint import fingerprint
 from rarefy.core.linalg.rows import Array
 from rarefy.exceptions import DegenerateDataError
-from rarefy.pages.alarms import Steps, confusion, precision_points, roc_points, steps_of
+from rarefy.pages.alarms import Steps, confusion, precision_points, roc_points, sentence_on_top, steps_of
 from rarefy.pages.drawings import Line, Plot, curves, shown
 from rarefy.pages.html import download, embedded, versions, write_html
 
 if TYPE_CHECKING:
     from rarefy.workflows.models_of_tables import RankedTable
 
+FINGERPRINT = "fingerprint of the data"
 _TOP = 20
 _TICKS = [0, 0.2, 0.4, 0.6, 0.8, 1.0]
-_DOWNLOAD = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,13 @@ class RankedCases:
     commands: tuple[str, ...] = ()
 
 
-def write_ranking_page(made: "RankedTable", path: str | PathLike[str], *, file: str) -> None:
-    """Write the page of a ranker that was trained on a table from a file, completely or not at all."""
+def write_ranking_page(
+    made: "RankedTable", path: str | PathLike[str], *, file: str, options: Sequence[str] = ()
+) -> None:
+    """Write the page of a ranker that was trained on a table from a file, completely or not at all.
+
+    `options` are those of the command that say what was read: columns and rows that were left out, and the seed.
+    """
     ranker = made.ranker
     cases = RankedCases(
         is_rare=np.asarray(made.is_rare, dtype=bool),
@@ -61,8 +67,8 @@ def write_ranking_page(made: "RankedTable", path: str | PathLike[str], *, file: 
         source=file,
         target=made.target,
         most_learned=made.most_learned,
-        settings=settings_of(ranker),
-        commands=_commands(made, path, file),
+        settings=(*settings_of(ranker), (FINGERPRINT, fingerprint(made.X))),
+        commands=_commands(made, path, file, options),
     )
     write_html(path, "ranking.html", **ranking_values(cases))
 
@@ -91,13 +97,14 @@ def ranking_values(cases: RankedCases) -> dict[str, Any]:
         "now": now,
         "budget": now.alarms / steps.n_rows,
         "share": share,
+        "sentence": sentence_on_top(rare, scores),
         "facts": _facts(cases.measures, share),
         "roc": _roc(steps, cases),
         "precision": _precision(steps, cases),
         "data": embedded(steps.values()),
         "n_unscored": int(np.sum(~usable)),
         "promise": promise,
-        "link": None if promise is None else download(promise, _DOWNLOAD),
+        "link": None if promise is None else download(promise),
         "top": _top(cases),
         "versions": versions(),
     }
@@ -171,11 +178,11 @@ def _top(cases: RankedCases) -> list[tuple[int, str, str, bool]]:
     ]
 
 
-def _commands(made: "RankedTable", path: str | PathLike[str], file: str) -> tuple[str, ...]:
+def _commands(made: "RankedTable", path: str | PathLike[str], file: str, more: Sequence[str]) -> tuple[str, ...]:
     """The command that makes the same ranker and page again."""
     search, encoder = made.ranker, made.pipeline[0]
     inner = getattr(search, "estimator", None)
-    rule, seed = getattr(inner, "threshold", None), getattr(inner, "random_state", None)
+    rule = getattr(inner, "threshold", None)
     promise = rule if isinstance(rule, dict) and "confidence" in rule else {}
     options = {
         "--target": made.target,
@@ -184,8 +191,7 @@ def _commands(made: "RankedTable", path: str | PathLike[str], file: str) -> tupl
         "--confidence": promise.get("confidence"),
         "--scoring": getattr(search, "scoring", None),
         "--impute": getattr(encoder, "impute", None),
-        "--seed": seed or None,
         "--report": path,
     }
     words = [word for name, value in options.items() if value is not None for word in (name, str(value))]
-    return (shlex.join(["rarefy", "rank", file, *words]),)
+    return (shlex.join(["rarefy", "rank", file, *words, *more]),)

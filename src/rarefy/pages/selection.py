@@ -19,6 +19,7 @@ from rarefy.pages.column_table import ColumnTable, chosen_in_resamples, relation
 from rarefy.pages.drawings import Bar, bars, shown
 from rarefy.pages.held_out import ALL, OURS, HeldOut, compare, holds_classes, looked_at, with_number
 from rarefy.pages.html import download, embedded, versions, write_html
+from rarefy.pages.spectrum import SpectrumPicture, draw_spectrum, eigenvalues_of
 from rarefy.pages.subset_curve import CurvePicture, draw_curve
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ SEED = 0
 """Of the folds, resamples and random columns of the page."""
 _VERIFIED = 2e7
 """Values up to which the certificate is checked again for the page."""
-_DOWNLOAD = 1_000_000
-"""Characters up to which the certificate is in the page, too."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +59,13 @@ class ChosenColumns:
         return self.y is not None and self.y.ndim == 1 and holds_classes(self.y)
 
 
-def write_selection_page(made: "Selection", path: str | PathLike[str], *, file: str) -> None:
-    """Write the page of a selection from a table that was read from a file, completely or not at all."""
+def write_selection_page(
+    made: "Selection", path: str | PathLike[str], *, file: str, options: Sequence[str] = ()
+) -> None:
+    """Write the page of a selection from a table that was read from a file, completely or not at all.
+
+    `options` are those of the command that say what was read: columns and rows that were left out, and the seed.
+    """
     p = made.preprocessing
     chosen = ChosenColumns(
         X=made.X,
@@ -73,7 +77,7 @@ def write_selection_page(made: "Selection", path: str | PathLike[str], *, file: 
         source=file,
         target=made.target,
         deviations=p.scale,
-        commands=_commands(made, path, file),
+        commands=_commands(made, path, file, options),
     )
     write_html(path, "selection.html", **selection_values(chosen))
 
@@ -90,9 +94,11 @@ def _values(chosen: ChosenColumns) -> dict[str, Any]:
     part, y = (X, chosen.y) if len(rows) == X.shape[0] else (X[rows], None if chosen.y is None else chosen.y[rows])
     held_out = _held_out(chosen, part, y)
     table = _table(chosen, part, y, held_out)
-    curve: CurvePicture | str = "Without a target there is no objective to draw."
+    curve: CurvePicture | str = ""
     if chosen.y is not None:
-        curve = draw_curve(X, chosen.y, chosen.certificate, chosen.kept, classified=chosen.classified)
+        automatic = hasattr(chosen.selector, "cv_results_")
+        kept, classified = chosen.kept, chosen.classified
+        curve = draw_curve(X, chosen.y, chosen.certificate, kept, classified=classified, automatic=automatic)
     certificate = chosen.certificate
     return {
         "chosen": chosen,
@@ -104,17 +110,24 @@ def _values(chosen: ChosenColumns) -> dict[str, Any]:
         "comparison": _comparison(held_out),
         "shares": _shares(certificate),
         "curve": curve,
+        "spectrum": _spectrum(chosen),
         "columns": table.columns(),
         "table": table,
         "has_status": table.status is not None,
         "data": embedded(table.values()),
         "kept_names": [shown(table.names[j]) for j in chosen.kept],
         "verified": _verified(chosen),
-        "link": download(certificate, _DOWNLOAD),
+        "link": download(certificate),
         "versions": versions(),
         "seed": SEED,
         "fingerprint": certificate.fingerprint,
     }
+
+
+def _spectrum(chosen: ChosenColumns) -> SpectrumPicture | None:
+    c = chosen.certificate
+    found = eigenvalues_of(chosen.X, c) if isinstance(c, Certificate) else None
+    return None if found is None or not isinstance(c, Certificate) else draw_spectrum(found, c)
 
 
 def _entries(X: Any) -> int:
@@ -124,7 +137,7 @@ def _entries(X: Any) -> int:
 
 def _held_out(chosen: ChosenColumns, X: Any, y: Any) -> HeldOut | str:
     if y is None:
-        return "Without a target there is nothing to predict: these are the shares that the certificate proves."
+        return "Without a target there is nothing to predict. The certificate proves these shares, for any target:"
     scale = np.ones(X.shape[1]) if chosen.deviations is None else np.asarray(chosen.deviations)
     selector = with_number(chosen.selector, _number(chosen))
     return compare(X, y, selector, len(chosen.kept), classified=chosen.classified, deviations=scale, seed=SEED)
@@ -171,6 +184,11 @@ def _facts(chosen: ChosenColumns, held_out: HeldOut | str) -> list[tuple[str, st
         ours, everything = held_out.row(OURS).mean, held_out.row(ALL).mean
         label = f"{held_out.measure} on held-out rows (all columns: {held_out.text(everything)})"
         facts.append((held_out.text(ours), label))
+    elif isinstance(c, Certificate):
+        if c.explained is not None:
+            facts.append((percent(c.explained), "of the data is in the span of the kept columns"))
+        elif c.eigenvalues[0] > 0.0:
+            facts.append((str(c.rank), "dimensions of the data, and none of them is lost"))
     return facts
 
 
@@ -189,7 +207,7 @@ def _comparison(held_out: HeldOut | str) -> Markup | None:
     rows = [
         Bar(row.name, row.mean, held_out.text(row.mean), row.name == OURS, row.standard_error) for row in held_out.rows
     ]
-    most = max(max(row.value + row.spread for row in rows), 1e-9) if held_out.classified else 1.0
+    most = max(max(row.value + row.spread for row in rows), 1e-9) if held_out.lower_is_better else 1.0
     listed = "; ".join(f"{row.label} {row.text}" for row in rows)
     return bars("comparison", f"Held-out {held_out.measure} by choice of columns: {listed}.", rows, most)
 
@@ -223,18 +241,16 @@ def _verified(chosen: ChosenColumns) -> bool | None:
         return None
 
 
-def _commands(made: "Selection", path: str | PathLike[str], file: str) -> tuple[str, ...]:
+def _commands(made: "Selection", path: str | PathLike[str], file: str, more: Sequence[str]) -> tuple[str, ...]:
     """The command that makes the same selection and page again."""
     selector, encoder = made.selector, made.preprocessing.encoder
-    seed = getattr(selector, "random_state", None)
     options = {
         "--target": made.target,
         "--keep": getattr(selector, "n_features_to_select", None),
         "--method": made.method,
         "--C": getattr(selector, "C", None) if made.method == "best" else None,
         "--impute": getattr(encoder, "impute", None),
-        "--seed": seed if isinstance(seed, int) and seed else None,
         "--report": path,
     }
     words = [word for name, value in options.items() if value is not None for word in (name, str(value))]
-    return (shlex.join(["rarefy", "select", file, *words]),)
+    return (shlex.join(["rarefy", "select", file, *words, *more]),)

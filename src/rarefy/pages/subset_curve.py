@@ -1,7 +1,9 @@
 """What the best columns reach and what no columns can beat, against their number, drawn for a page."""
 
+import time
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,12 +15,18 @@ from rarefy.certificates import SubsetCertificate
 from rarefy.core.linalg.rows import Index
 from rarefy.exceptions import RarefyError, RarefyWarning
 from rarefy.pages.drawings import Line, Plot, curves, legend
+from rarefy.pages.held_out import folds_of
 from rarefy.selection import best_subset_curve
+from rarefy.selection._subset_problem import SubsetSetup
+from rarefy.selection._subset_sizes import cross_validated_sizes
 
 _POINTS = 8
 _ENTRIES = {"hinge": 1e6}
 _MOST_ENTRIES = 1e7
 """Values times models beyond which the curve would take minutes; the hinge takes longer than the other losses."""
+
+_SECONDS = 3.0
+"""If the curve takes longer, numbers of columns are not compared by cross-validation."""
 
 
 @dataclass(frozen=True)
@@ -35,10 +43,14 @@ class CurvePicture:
     """What the kept columns reach, where the line is that of others."""
     unit: str
     """What is counted: columns or groups of columns."""
+    recommended: int | None
+    """The fewest columns that predict about as well as more do; None where that was not looked for."""
 
 
-def draw_curve(X: Any, y: Any, certificate: Any, kept: Index, *, classified: bool) -> CurvePicture | str:
-    """The picture, or why it was left out."""
+def draw_curve(
+    X: Any, y: Any, certificate: Any, kept: Index, *, classified: bool, automatic: bool = False
+) -> CurvePicture | str:
+    """The picture, or why it was left out; `automatic` says that the number kept was found by cross-validation."""
     ours = certificate if isinstance(certificate, SubsetCertificate) else None
     loss = ours.loss if ours is not None else "squared_hinge" if classified else "squared"
     if ours is not None and ours.weighted:
@@ -50,26 +62,40 @@ def draw_curve(X: Any, y: Any, certificate: Any, kept: Index, *, classified: boo
     groups = None if ours is None else ours.groups
     chosen = len(kept) if ours is None else ours.n_chosen
     total = X.shape[1] if groups is None else int(groups.max()) + 1
+    settings: dict[str, Any] = {
+        "loss": loss,
+        "C": None if ours is None else ours.C,
+        "task": "classification" if classified else "regression",
+        "groups": groups,
+        "standardize": ours is not None and ours.standardized,
+    }
+    sizes, begin = _sizes(chosen, total), time.perf_counter()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RarefyWarning)
-            found = best_subset_curve(
-                X,
-                y,
-                n_features=np.array(_sizes(chosen, total)),
-                loss=loss,
-                C=None if ours is None else ours.C,
-                task="classification" if classified else "regression",
-                groups=groups,
-                standardize=ours is not None and ours.standardized,
-                gap_tol=1e-2,
-                max_iter=30,
-            )
+            found = best_subset_curve(X, y, n_features=np.array(sizes), gap_tol=1e-2, max_iter=30, **settings)
             reached = ours.objective if ours is not None else _objective(X, y, kept, found.certificates[0])
+            enough = chosen if automatic else None
+            if not automatic and time.perf_counter() - begin < _SECONDS:
+                enough = _enough(X, y, settings, sizes, classified)
     except (RarefyError, ValueError) as error:
         return f"The curve was left out: {error}"
     best = [ours if ours is not None and c.n_chosen == ours.n_chosen else c for c in found.certificates]
-    return _drawn(best, found.empty, chosen, reached, same=ours is not None)
+    return _drawn(best, found.empty, chosen, reached, enough, same=ours is not None)
+
+
+def _enough(X: Any, y: Any, settings: dict[str, Any], sizes: list[int], classified: bool) -> int | None:
+    """The smallest size whose held-out score is within one standard error of the best, as `"auto"` chooses it."""
+    folds = folds_of(y, classified, seed=0)
+    if isinstance(folds, str) or y.ndim > 1:
+        return None
+    whole = SubsetSetup.of("report", X, y, **settings)
+    make = partial(_setup, settings | {"C": whole.C})
+    return cross_validated_sizes(make, X, y, None, whole, folds, sizes)[0]
+
+
+def _setup(settings: dict[str, Any], X: Any, y: Any, sample_weight: Any) -> SubsetSetup:
+    return SubsetSetup.of("report", X, y, sample_weight=sample_weight, **settings)
 
 
 def _sizes(chosen: int, total: int) -> list[int]:
@@ -87,7 +113,7 @@ def _objective(X: Any, y: Any, kept: Index, like: SubsetCertificate) -> float | 
 
 
 def _drawn(
-    best: list[SubsetCertificate], empty: float, chosen: int, reached: float | None, *, same: bool
+    best: list[SubsetCertificate], empty: float, chosen: int, reached: float | None, enough: int | None, *, same: bool
 ) -> CurvePicture:
     sizes = [c.n_chosen for c in best]
     high = [100.0 * c.objective / empty for c in best]
@@ -99,12 +125,14 @@ def _drawn(
         Line("reached" if same else "reached by the best columns for the target", sizes, high, "accent", dots=True),
         Line("no choice of columns can be below", sizes, low, "second"),
     ]
+    if enough is not None:
+        lines.append(Line(f"recommended: {enough}", [enough, enough], [0.0, 100.0], "third"))
     unit = "columns" if best[0].groups is None else "groups of columns"
     mark = None if reached is None else (float(chosen), min(100.0, 100.0 * reached / empty))
     title = (
         f"Objective against the number of {unit}: with {chosen} the best choice found reaches "
         f"{high[sizes.index(chosen)]:.1f} % of the objective without columns, and no choice is below "
-        f"{low[sizes.index(chosen)]:.1f} %."
+        f"{low[sizes.index(chosen)]:.1f} %." + ("" if enough is None else f" Recommended: {enough}.")
     )
     drawn = curves(
         "curve",
@@ -120,7 +148,7 @@ def _drawn(
     first = best[0]
     objective = f"½‖w‖² + {first.C:.4g} × the sum of {first.loss.replace('_', ' ')} losses"
     own = None if same or mark is None else f"{mark[1]:.1f} %"
-    return CurvePicture(drawn, legend(lines, f"the {chosen} that were kept"), rows, objective, own, unit)
+    return CurvePicture(drawn, legend(lines, f"the {chosen} that were kept"), rows, objective, own, unit, enough)
 
 
 def _spaced(sizes: list[int], chosen: int, plot: Plot) -> list[int]:

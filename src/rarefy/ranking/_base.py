@@ -27,6 +27,7 @@ from rarefy.ranking._solve import Ranking, solve, solve_path
 class KernelRanker(KernelEstimator):
     """From parameters and data to a ranking; the subclass says what is ranked and where it is cut."""
 
+    _guide = "rare_class"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = RANKER_CONSTRAINTS
 
     alpha: Any

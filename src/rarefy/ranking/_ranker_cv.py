@@ -7,14 +7,16 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import check_cv
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from rarefy._cv_table import CVTable
 from rarefy._delegation import delegated
+from rarefy._estimator import Estimator
 from rarefy._fit import check_parameters, fit_method
 from rarefy._parallel import run_parallel
 from rarefy._parameters import check_grid, resolved_seed
@@ -29,8 +31,10 @@ from rarefy.ranking._scoring import Measure
 from rarefy.ranking._solve import solve_path
 
 
-class RankerCV(BaseEstimator):
+class RankerCV(CVTable, Estimator):
     """From a grid and folds to the best ranker; the subclass says which rankers and measures."""
+
+    _guide, _along = "rare_class", "alpha"
 
     basis_ = delegated("basis_")
     basis_points_ = delegated("basis_points_")
@@ -42,6 +46,9 @@ class RankerCV(BaseEstimator):
     n_iter_ = delegated("n_iter_")
     objective_ = delegated("objective_")
     storage_ = delegated("storage_")
+
+    def _cv_columns(self) -> dict[str, Any]:
+        return {name: values for name, values in self.cv_results_.items() if name != "params"}
 
     _ranker_class: ClassVar[type[KernelRanker]]
     estimator: Any

@@ -10,6 +10,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
+from rarefy._pictures import data_frame, new_axes
 from rarefy.certificates._equality import EqualByContent
 from rarefy.certificates._html import certificate_html
 from rarefy.certificates._json_values import checked_fields, integers, number, numbers, optional, plain, text
@@ -252,6 +253,41 @@ class ScoreCertificate(EqualByContent):
         for i in range(0, len(used), 256):
             square += float(c[i : i + 256] @ (self._values(Z[i : i + 256], Z) @ c))
         return float(np.sqrt(max(square, 0.0)))
+
+    def to_frame(self) -> Any:
+        """Return the kernel functions of the ranker as a pandas data frame, one row for each.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            With columns sample (its row number, -1 if it is none of the training samples) and coefficient.
+        """
+        samples = np.full(len(self.dual_coef), -1) if self.basis is None else self.basis
+        return data_frame({"sample": samples, "coefficient": self.dual_coef})
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw how far scores can be off, and what was known about that before the fit.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or None, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        ax : matplotlib axes
+            What was drawn on.
+        """
+        ax = new_axes(6.0, 2.0) if ax is None else ax
+        bounds = {"proved after the fit": self.bound, "known before the fit": self.prior_bound}
+        known = {name: value for name, value in bounds.items() if value is not None}
+        ax.barh(list(known), list(known.values()), color="#c8553d")
+        if not ax.yaxis_inverted():
+            ax.invert_yaxis()
+        if min(known.values()) > 0.0:
+            ax.set_xscale("log")
+        ax.set(xlabel="no score differs by more than this", title=self.sentence)
+        return ax
 
     def to_dict(self) -> dict[str, Any]:
         """Return all fields and what follows from them as plain values, ready for JSON.

@@ -9,13 +9,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from rarefy._estimator import Estimator
 from rarefy._fit import fit_method
 from rarefy._parameters import COUNT, SHARE
+from rarefy._selection_table import SelectionTable
 from rarefy._warnings import warn_user
 from rarefy.certificates import Certificate
 from rarefy.core.linalg.rows import Array, Index
@@ -83,9 +84,10 @@ class SelectionResult:
         return {name: value for name, value in found.items() if value is not None} | dict(self.extra)
 
 
-class BaseSelector(SelectorMixin, BaseEstimator, ABC):
+class BaseSelector(SelectionTable, SelectorMixin, Estimator, ABC):
     """A selector of columns: `fit` validates, `_select` computes, `_store` sets all fitted attributes."""
 
+    _guide = "many_columns"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
 
     support_: Mask
@@ -95,15 +97,6 @@ class BaseSelector(SelectorMixin, BaseEstimator, ABC):
     @abstractmethod
     def _select(self, X: Any, y: Any) -> SelectionResult:
         """Choose columns of validated data."""
-
-    def _repr_html_inner(self) -> str:
-        """In notebooks the certificate stands below the parameters."""
-        found = getattr(self, "certificate_", None)
-        return str(super()._repr_html_inner()) + ("" if found is None else str(found._repr_html_()))
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
-        bundle = dict(super()._repr_mimebundle_(**kwargs))
-        return bundle | ({"text/html": self._repr_html_inner()} if "text/html" in bundle else {})
 
     def _finish(self, X: Any, y: Any) -> Self:
         """Select from validated data, warn if that is fewer than was asked for, and store the result."""

@@ -120,6 +120,7 @@ class BestSubsetSelector(BaseSelector):
     (True, True)
     """
 
+    _guide = "best_subset"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_features_to_select": [*N_FEATURES, StrOptions({"auto"})],
         "loss": [StrOptions({"auto", *LOSSES})],

@@ -18,6 +18,7 @@ from rarefy._fit import checked_arguments
 from rarefy._parallel import run_parallel
 from rarefy._parameters import COUNT, SHARE, Number
 from rarefy._pictures import data_frame, new_axes
+from rarefy.certificates._columns import all_names
 from rarefy.core.linalg.rows import Array, Index
 from rarefy.core.statistics.stability import stability
 from rarefy.exceptions import FewerFeaturesWarning, ParameterError
@@ -187,6 +188,7 @@ def selection_stability(
     confidence: float = 0.95,
     n_jobs: int | None = None,
     random_state: Any = None,
+    feature_names: Any = None,
 ) -> StabilityReport:
     """Fit a selector on many resamples and report how often each feature is selected.
 
@@ -213,6 +215,8 @@ def selection_stability(
         Number of processes; the result does not depend on it.
     random_state : int, RandomState instance or None, default=None
         Seed of the resamples and of the selectors.
+    feature_names : array-like of str, estimator or None, default=None
+        Names of the columns of data that have none, or what made them, such as a vectoriser.
 
     Returns
     -------
@@ -250,6 +254,7 @@ def selection_stability(
     tasks = [(selector, X, y, rows, int(seed)) for rows, seed in zip(splits, seeds, strict=True)]
     selections = run_parallel(_selected, tasks, n_jobs=n_jobs, label="resampling")
     d = X.shape[1]
+    names = names if feature_names is None else all_names(feature_names, d)
     found = stability(selections, d, confidence)
     return StabilityReport(
         frequency=found.frequency,

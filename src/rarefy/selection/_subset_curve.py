@@ -12,6 +12,7 @@ from rarefy._parameters import COUNT, NOT_NEGATIVE, POSITIVE
 from rarefy._pictures import data_frame, new_axes
 from rarefy._progress import progress_bar
 from rarefy.certificates import SubsetCertificate
+from rarefy.certificates._columns import all_names
 from rarefy.core.best_subset.path import subset_path
 from rarefy.core.linalg.rows import Array, Index
 from rarefy.core.losses.margins import LOSSES
@@ -197,6 +198,7 @@ def best_subset_curve(
     gap_tol: float = 1e-3,
     max_iter: int = 100,
     sample_weight: Any = None,
+    feature_names: Any = None,
 ) -> BestSubsetCurve:
     """Choose the best columns for several numbers of them, and bound what any choice of that number can reach.
 
@@ -212,6 +214,8 @@ def best_subset_curve(
         As in :class:`rarefy.selection.BestSubsetSelector`.
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Weights >= 0 of the samples' losses.
+    feature_names : array-like of str, estimator or None, default=None
+        Names of the columns of data that have none, or what made them, such as a vectoriser.
 
     Returns
     -------
@@ -230,6 +234,7 @@ def best_subset_curve(
     names = np.asarray(X.columns) if hasattr(X, "columns") else None
     names = names if names is None or all(isinstance(name, str) for name in names) else None
     X, y = check_X_y(X, y, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), multi_output=True)
+    names = names if feature_names is None else all_names(feature_names, X.shape[1])
     setup = SubsetSetup.of(
         "best_subset_curve",
         X,

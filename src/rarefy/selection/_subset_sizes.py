@@ -60,7 +60,13 @@ def smallest_with_share(
 
 
 def cross_validated_sizes(
-    make: Callable[[Any, Any, Any], SubsetSetup], X: Any, y: Any, sample_weight: Any, whole: SubsetSetup, cv: Any
+    make: Callable[[Any, Any, Any], SubsetSetup],
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    whole: SubsetSetup,
+    cv: Any,
+    sizes: list[int] | None = None,
 ) -> tuple[int, dict[str, Any]]:
     """The smallest size whose mean score is within one standard error of the best, and the scores of all.
 
@@ -74,8 +80,10 @@ def cross_validated_sizes(
         The setup of all of them.
     cv : int or splitter
         How to split.
+    sizes : list of int or None
+        Those to compare, ascending; None means the usual ones.
     """
-    sizes = _sizes(min(whole.problem.n_groups, _LARGEST, max(10, X.shape[0] // 2)))
+    sizes = sizes or _sizes(min(whole.problem.n_groups, _LARGEST, max(10, X.shape[0] // 2)))
     folds = list(check_cv(cv, y, classifier=whole.classes is not None).split(X, y))
     scores = np.empty((len(folds), len(sizes)))
     for k, (train, test) in enumerate(folds):

@@ -115,6 +115,7 @@ class SupportVectorSelector(MetaEstimatorMixin, BaseSelector):
     (40, 120)
     """
 
+    _guide = "supervised"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "selector": [HasMethods(["fit", "transform", "get_support"]), None],
         "estimator": [HasMethods(["fit"]), None],

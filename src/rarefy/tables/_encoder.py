@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from rarefy._estimator import Estimator
 from rarefy._fit import fit_method
 from rarefy._parameters import COUNT
 from rarefy._warnings import warn_user
@@ -25,7 +26,7 @@ from rarefy.tables._words import weighted
 _FORMAT = "rarefy.TableEncoder/1"
 
 
-class TableEncoder(TransformerMixin, BaseEstimator):
+class TableEncoder(TransformerMixin, Estimator):
     """Encode a table as numbers.
 
     Numbers pass, booleans become 0 and 1, and a category becomes an indicator "column=value" for each of its values
@@ -71,6 +72,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     array(['size', 'leaf=oak'], dtype=object)
     """
 
+    _guide = "own_table"
     _parameter_constraints = {"impute": [StrOptions({"median"}), None], "max_categories": [COUNT]}
 
     def __init__(self, impute: str | None = None, max_categories: int = MAX_CATEGORIES) -> None:

@@ -14,6 +14,9 @@ from rarefy.tables._messages import SHOWN, counted, listed, quoted
 from rarefy.tables._strings import Strings, is_category, mixture, parse_number
 from rarefy.tables._table import Table
 
+_LARGEST = 1e150
+"""Sums of squares of larger numbers are not finite in double precision."""
+
 
 def learn_columns(table: Table, max_categories: int) -> list[EncodedColumn]:
     """Kind and categories of every column; an error that names the columns that cannot be encoded."""
@@ -57,6 +60,11 @@ def _reason(strings: Strings, kind: str, max_categories: int) -> str:
     if mixed:
         return f"{mixed}; correct these values"
     n, n_rows = len(strings.values), strings.n_present
+    if sum(len(value.split()) > 1 for value in strings.values) > n / 2:
+        return (
+            f"free text with {n} distinct values in {n_rows} rows; turn it into numbers first (for example with "
+            "scikit-learn's TfidfVectorizer), or read a folder of text files, whose words become columns"
+        )
     return (
         f"text with {n} distinct values in {n_rows} rows (categories have at most {max_categories} and recur); convert "
         "it to numbers or to fewer categories"
@@ -97,22 +105,24 @@ def check_missing(table: Table) -> None:
 
 
 def check_finite(table: Table) -> None:
-    """Refuse infinite numbers, with the names of their columns."""
-    if table.columns is None:
-        names = [table.names[j] for j in np.flatnonzero(_bad_per_column(table.matrix, np.isinf))]
-    else:
-        names = [
-            name for name in table.names if table.columns[name].dtype != object and _any_infinite(table.columns[name])
-        ]
-    if names:
-        raise TableError(
-            f"{table.source} has infinite numbers, or numbers too large for double precision, in {listed(names)}. "
-            "Correct them, or leave the columns out (--drop)."
-        )
+    """Refuse infinite numbers, and those whose squares would be, with the names of their columns."""
+    for is_bad, what in (
+        (np.isinf, "infinite numbers, or numbers too large for double precision,"),
+        (_too_large, f"numbers beyond {_LARGEST:g}, whose squares are too large for double precision,"),
+    ):
+        if table.columns is None:
+            names = [table.names[j] for j in np.flatnonzero(_bad_per_column(table.matrix, is_bad))]
+        else:
+            columns = table.columns
+            names = [n for n in table.names if columns[n].dtype != object and bool(np.any(is_bad(columns[n])))]
+        if names:
+            raise TableError(
+                f"{table.source} has {what} in {listed(names)}. Correct them, or leave the columns out (--drop)."
+            )
 
 
-def _any_infinite(column: NDArray[np.float64]) -> bool:
-    return bool(np.isinf(column).any())
+def _too_large(values: Any) -> Any:
+    return np.abs(values) > _LARGEST
 
 
 def _bad_per_column(matrix: Any, test: Any) -> NDArray[np.int64]:

@@ -94,6 +94,15 @@ def _is_constant(column: NDArray[Any]) -> bool:
     return all(value == first for value in column)
 
 
+def names_the_rows(table: Any, name: str) -> bool:
+    """Whether a column of a table holds a word of its own for every row, and is not all that there is."""
+    if table.columns is None or table.kinds[name] != "text" or len(table.names) < 3:
+        return False
+    values = table.columns[name]
+    words = {value for value in values if value is not None and len(value.split()) == 1}
+    return len(values) >= _FEWEST_NUMBERED and len(words) == len(values)
+
+
 def _numbers_the_rows(column: NDArray[Any]) -> bool:
     """Whether a column holds consecutive whole numbers in any order, each once."""
     n = len(column)
@@ -101,8 +110,8 @@ def _numbers_the_rows(column: NDArray[Any]) -> bool:
         return False
     if float(column[0]) % 1.0 != 0.0:  # tells for most columns, and is quick
         return False
-    low = column.min()
-    if column.max() - low != n - 1:  # NaN is equal to nothing
+    low = float(column.min())
+    if float(column.max()) - low != n - 1:  # NaN is equal to nothing
         return False
     return bool(np.all(column == np.round(column))) and bool(np.bincount((column - low).astype(np.int64)).max() == 1)
 

@@ -17,6 +17,7 @@ from rarefy.kernel import SubspaceLPSVC
 from rarefy.ranking import RankRC, RankRCCV
 from rarefy.ranking._scoring import recall_at
 from rarefy.tables import Table, TableEncoder
+from rarefy.tables._messages import one_line
 from rarefy.tables._table import LABELS
 from rarefy.workflows.labels import MOST_LEARNED, SampledFolds, folds_of, whole_labels
 from rarefy.workflows.reading import Reading
@@ -35,6 +36,10 @@ class RankedTable:
     is_rare: NDArray[np.bool_]
     held_out: Array
     """Scores of the rows by rankers that did not see them; NaN where there are none."""
+    X: Any
+    """The matrix that the ranker was trained on."""
+    one_of_several: Any = None
+    """The rare class as the column has it, if the column has more than two; all others are one class then."""
 
     @property
     def ranker(self) -> Any:
@@ -88,7 +93,8 @@ def rank_table(
     target : str or None
         The column with two classes; None means the labels that the table states.
     rare_class : str or None
-        As it is written in the column; None means the less frequent one.
+        As it is written in the column; None means the less frequent one. Of several classes it is ranked above all
+        others, and has to be named.
     recall, confidence : float
         Asks for a threshold that finds this share of future rare cases with this confidence; None asks for none.
     scoring : str
@@ -101,15 +107,19 @@ def rank_table(
     features, y = table.split(target)
     y, target = whole_labels(y), target or LABELS
     label = _label(y, rare_class, target)
+    several = label if len(np.unique(y)) > 2 else None
+    if several is not None:
+        y, label = against_the_rest(y, label), str(label)
     threshold = "f1" if recall is None else {"recall": recall, "confidence": confidence}
     ranker = RankRC(random_state=seed, rare_class=label, threshold=threshold)
     folds = folds_of(y, target, seed, MOST_LEARNED)
     alphas = None if len(y) <= _MANY else [min(1e-3, 2.0 / len(y))]
     search = RankRCCV(ranker, alphas=alphas, cv=folds, scoring=scoring)
     pipeline = Pipeline([("encode", TableEncoder(impute=impute)), ("scale", _scaler(features)), ("rank", search)])
-    pipeline.fit(features, y)
-    fitted = pipeline[-1]
-    return RankedTable(pipeline, target, fitted.rare_class_, y == fitted.rare_class_, fitted.held_out_scores_)
+    X = pipeline[:-1].fit_transform(features)
+    fitted = search.fit(X, y)
+    is_rare = y == fitted.rare_class_
+    return RankedTable(pipeline, target, fitted.rare_class_, is_rare, fitted.held_out_scores_, X, several)
 
 
 @dataclass(frozen=True)
@@ -125,6 +135,11 @@ class ClassifiedTable:
     def accuracy(self) -> float:
         """On held-out rows."""
         return float(np.mean(self.held_out == self.y))
+
+    @property
+    def n_classes(self) -> int:
+        """How many there are."""
+        return len(np.unique(self.y))
 
     @property
     def most_frequent(self) -> float:
@@ -156,10 +171,11 @@ def _scaler(table: Table) -> Any:
 def _label(y: NDArray[Any], rare_class: str | None, target: str) -> Any:
     """The rare class as y has it."""
     classes, counts = np.unique(y, return_counts=True)
-    if len(classes) != 2:
+    if rare_class is None and len(classes) != 2:
+        some = ", ".join(one_line(one, 30) for one in classes[np.argsort(counts, kind="stable")][:5].tolist())
         raise ParameterError(
-            f"column {target!r} must have two classes to rank one above the other; it has "
-            f"{len(classes)}. Name one with two, or see rarefy classify."
+            f"column {target!r} has {len(classes)} different values ({some}{', …' if len(classes) > 5 else ''}); say "
+            "which one is to be ranked above all others with --rare-class, or see rarefy classify."
         )
     if rare_class is None:
         return classes[int(np.argmin(counts))]
@@ -167,10 +183,19 @@ def _label(y: NDArray[Any], rare_class: str | None, target: str) -> Any:
         one for one in classes.tolist() if str(one) == rare_class or _number(one) == _number(rare_class) is not None
     ]
     if not found:
-        raise ParameterError(
-            f"column {target!r} has the classes {', '.join(map(str, classes.tolist()))}, not {rare_class}."
-        )
+        some = ", ".join(one_line(one, 30) for one in classes[:10].tolist()) + (", …" if len(classes) > 10 else "")
+        raise ParameterError(f"column {target!r} has the classes {some}, not {one_line(rare_class, 30)}.")
     return found[0]
+
+
+def against_the_rest(y: NDArray[Any], label: Any) -> NDArray[Any]:
+    """One of several classes and a name for all others."""
+    return np.where(y == label, str(label), rest_of(label))
+
+
+def rest_of(label: Any) -> str:
+    """What all other classes together are called."""
+    return f"not {label}"
 
 
 def _number(value: Any) -> float | None:
@@ -194,6 +219,7 @@ def ranking_code(reading: Reading, made: RankedTable) -> str:
             if sampled
             else "from sklearn.model_selection import StratifiedKFold",
             *_preprocessing_code(reading, made.target, made.pipeline),
+            *_labels_code(made),
             "from rarefy.ranking import RankRC, RankRCCV",
             f"ranker = RankRC({settings})",
             f"search = RankRCCV(ranker, {alphas}cv={folds}, scoring={search.scoring!r})",
@@ -205,6 +231,14 @@ def ranking_code(reading: Reading, made: RankedTable) -> str:
 
 def _code_of_folds(folds: Any) -> str:
     return f"StratifiedKFold({folds.n_splits}, shuffle=True, random_state={folds.random_state})"
+
+
+def _labels_code(made: RankedTable) -> tuple[str, ...]:
+    """How one of several classes is set against the others."""
+    if made.one_of_several is None:
+        return ()
+    label = str(made.one_of_several)
+    return "import numpy as np", f"y = np.where(y == {made.one_of_several!r}, {label!r}, {rest_of(label)!r})"
 
 
 def classification_code(reading: Reading, made: ClassifiedTable) -> str:

@@ -1,9 +1,12 @@
 """Which table is read, and which part of it; also as Python."""
 
 import csv
-from dataclasses import dataclass
+import io
+from dataclasses import dataclass, replace
 
 from rarefy.tables import Table, read_table
+from rarefy.tables._messages import quoted
+from rarefy.tables._notes import names_the_rows
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,24 @@ class Reading:
         """Read it."""
         table = read_table(self.file, sample=self.sample, random_state=self.seed)
         return table.drop(self.drop) if self.drop else table
+
+    def without_row_names(self) -> tuple[Table, "Reading"]:
+        """Read it without a first column that only names the rows; also the reading that leaves it out."""
+        table = self.table()
+        first = table.names[0]
+        if not names_the_rows(table, first):
+            return table, self
+        note = f"Column {quoted(first)} has another text in every row: it names the rows, and is left out."
+        return replace(table.drop([first]), notes=(*table.notes, note)), replace(self, drop=(*self.drop, first))
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Options of a command that leave out the same columns and rows; `of_options` reads them."""
+        line = io.StringIO()
+        csv.writer(line, lineterminator="").writerow(self.drop)
+        drop = ("--drop", line.getvalue()) if self.drop else ()
+        sample = () if self.sample is None else ("--sample", str(self.sample))
+        return (*drop, *sample, *(("--seed", str(self.seed)) if self.seed else ()))
 
     @property
     def code(self) -> str:

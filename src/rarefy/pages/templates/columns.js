@@ -21,6 +21,9 @@
     relation: (i) => Math.abs(data.relation[i]),
     twin: (i) => (data.twin[i] < 0 ? undefined : Math.abs(data.r[i])),
   };
+  // Further columns that say yes or nothing.
+  const marks = Object.fromEntries(Object.entries(data.marks).map(([key, members]) => [key, new Set(members)]));
+  for (const key in marks) VALUE[key] = (i) => (marks[key].has(i) ? 0 : undefined);
   const DESCENDING = ["weight", "count", "relation", "twin"];
 
   // A minus sign instead of a hyphen, and as many digits in every row.
@@ -42,6 +45,8 @@
         place.has(i) ? ", which is dropped" : ", which is kept");
     },
   };
+
+  for (const key in marks) CELL[key] = (cell, i) => { cell.textContent = marks[key].has(i) ? "yes" : ""; };
 
   function isolated(name) {
     const element = document.createElement("bdi");
@@ -76,8 +81,8 @@
     body.replaceChildren(...found.slice(first, first + PAGE).map(row));
     const last = Math.min(first + PAGE, found.length);
     find("columns-shown").textContent = found.length
-      ? `Columns ${first + 1} to ${last} of ${found.length}${found.length < data.names.length ? " that match" : ""}`
-      : "No column matches.";
+      ? `${data.unit} ${first + 1} to ${last} of ${found.length}${found.length < data.names.length ? " that match" : ""}`
+      : "Nothing matches.";
     find("columns-back").disabled = first === 0;
     find("columns-on").disabled = last === found.length;
   }

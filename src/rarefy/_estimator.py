@@ -1,0 +1,28 @@
+"""What all estimators share: callbacks, links to the documentation, and certificates below their HTML."""
+
+from typing import Any, ClassVar
+
+from sklearn.base import BaseEstimator
+
+from rarefy._callbacks import CallbackSupportMixin
+
+
+class Estimator(CallbackSupportMixin, BaseEstimator):
+    """An estimator of this library."""
+
+    _doc_link_module = "rarefy"
+    _doc_link_template = "https://github.com/rarefy/rarefy/blob/main/docs/guide/{page}.rst"
+    _guide: ClassVar[str]
+    """The page of the guide that the link in a notebook leads to."""
+
+    def _doc_link_url_param_generator(self) -> dict[str, str]:
+        return {"page": self._guide}
+
+    def _repr_html_inner(self) -> str:
+        """In notebooks the certificate stands below the parameters."""
+        stored = getattr(self, "certificate_", None) or getattr(self, "threshold_certificate_", None)
+        return str(super()._repr_html_inner()) + ("" if stored is None else str(stored._repr_html_()))
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        bundle = dict(super()._repr_mimebundle_(**kwargs))
+        return bundle | ({"text/html": self._repr_html_inner()} if "text/html" in bundle else {})
