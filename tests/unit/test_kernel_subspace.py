@@ -248,3 +248,34 @@ def test_a_fit_that_fails_leaves_the_one_before(X):
 def test_coordinates_have_names_and_come_as_a_frame(X):
     out = KernelSubspace(3, random_state=0).set_output(transform="pandas").fit_transform(X)
     assert list(out.columns) == ["kernelsubspace0", "kernelsubspace1", "kernelsubspace2"]
+
+
+def test_kernel_values_with_the_landmarks_alone_are_enough(X):
+    chosen = np.array([40, 3, 17, 25, 8])
+    K = rbf_kernel(X, gamma=0.5)
+    square = KernelSubspace(3, kernel="precomputed", landmarks=chosen).fit(K)
+    table = KernelSubspace(3, kernel="precomputed", landmarks=chosen).fit(K[:, chosen])
+    np.testing.assert_allclose(table.transform(K[:, chosen]), square.transform(K))
+    y = X[:, 0] > np.median(X[:, 0])
+    models = [SubspaceLPSVC(kernel="precomputed", landmarks=chosen).fit(Z, y) for Z in (K, K[:, chosen])]
+    np.testing.assert_allclose(models[1].decision_function(K[:, chosen]), models[0].decision_function(K), atol=1e-9)
+    with pytest.raises(ParameterError, match=r"shape \(60, 5\). Or give `landmarks`, row numbers"):
+        KernelSubspace(3, kernel="precomputed").fit(K[:, chosen])
+    with pytest.raises(ParameterError, match="needs the square matrix"):
+        KernelSubspace(3, kernel="precomputed", landmarks=chosen[:4]).fit(K[:, chosen])
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda u, v: rbf_kernel(u, v, gamma=0.3),
+        lambda u, v: np.exp(-0.3 * ((u - v) ** 2).sum()),
+        lambda u, v: float(np.exp(-0.3 * (u @ u + v @ v - 2 * u @ v))),
+    ],
+    ids=["of matrices", "of samples", "of samples, a plain number"],
+)
+@pytest.mark.parametrize("rows", [1, 60])
+def test_a_function_may_take_samples_or_matrices(X, function, rows):
+    known = KernelSubspace(3, gamma=0.3, standardize=False, random_state=0).fit(X)
+    own = KernelSubspace(3, kernel=function, random_state=0).fit(X)
+    np.testing.assert_allclose(own.transform(X[:rows]), known.transform(X[:rows]), atol=1e-9)

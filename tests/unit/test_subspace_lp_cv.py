@@ -101,6 +101,7 @@ def test_dimensions_weights_and_kernel_matrices(wine):
         ({"gammas": []}, "gammas of SubspaceLPSVCCV must have at least one value"),
         ({"gammas": [-1.0]}, "'gamma' parameter of SubspaceLPSVC"),
         ({"dimensions": [0]}, "'n_components' parameter of SubspaceLPSVC"),
+        ({"estimator": SubspaceLPSVC(landmarks=[1, 2])}, "row numbers would mean other samples in every fold"),
         ({"estimator": SubspaceLPSVC(tol=-1)}, "'tol' parameter of SubspaceLPSVC"),
         ({"estimator": SubspaceLPSVC(multi_class="direct", tol="predictions")}, "needs multi_class='ovr'"),
     ],

@@ -39,12 +39,18 @@ class KernelEstimator(Estimator):
         """What `fit` gets: X, or X and y."""
         found = validate_data(self, X, *y, **self._accepted())
         X = found[0] if y else found
-        if self._is_precomputed and X.shape[0] != X.shape[1]:
+        if self._is_precomputed and X.shape[0] != X.shape[1] and not self._has_columns_for(X):
             raise ParameterError(
                 f"{type(self).__name__} with kernel='precomputed' needs the square matrix of kernel values between all "
-                f"samples; X has shape {X.shape}."
+                f"samples; X has shape {X.shape}.{self._other_tables}"
             )
         return found
+
+    _other_tables = ""
+
+    def _has_columns_for(self, X: Any) -> bool:
+        """Whether a matrix of kernel values that is not square is enough."""
+        return False
 
     def _validate_new(self, X: Any, kernel: Any = None) -> Any:
         """Samples after `fit`; with a precomputed kernel, their values with all samples seen in it.

@@ -99,9 +99,16 @@ def extract_subspace(
         given = given_landmarks(landmarks, X.shape[0], "landmarks", owner)
         S = _number_of_components(n_components, len(used), len(given), owner)
         chosen = _rows(X, kernel, given)
+        if is_table_of_landmarks(X, kernel, given):
+            chosen = Landmarks(given, np.arange(len(given)))
     # Chances to be drawn have the weights in them; where all samples are taken the kernel matrix has.
     is_all = chosen.indices is not None and np.array_equal(np.sort(chosen.indices), used)
     return _decompose(X, kernel, chosen, S, np.sqrt(weights[chosen.indices]) if is_all else None, owner)
+
+
+def is_table_of_landmarks(X: Any, kernel: BoundKernel, landmarks: Index) -> bool:
+    """Whether X has kernel values of all samples with the landmarks alone, one column for each."""
+    return kernel.precomputed and X.shape[0] != X.shape[1] == len(landmarks)
 
 
 def _number_of_landmarks(n: int, n_used: int, n_components: int | None, n_landmarks: int | None, owner: str) -> int:

@@ -186,17 +186,31 @@ NAMES = (*KERNELS, "precomputed")
 
 
 def kernel_named(kernel: Any) -> Kernel:
-    """What is known of a kernel that is given by name or as a function of two samples."""
+    """What is known of a kernel that is given by name or as a function."""
     if callable(kernel):
-        return Kernel(partial(_by_pairs, kernel), takes_shape=False, positive=lambda n_features, parameters: None)
+        return Kernel(partial(_by_function, kernel), takes_shape=False, positive=lambda n_features, parameters: None)
     if kernel == "precomputed":
         return Kernel(_never, takes_shape=False, positive=lambda n_features, parameters: None)
     return KERNELS[kernel]
 
 
-def _by_pairs(function: Any, X: Any, Y: Any = None, **parameters: Any) -> Any:
+def _by_function(function: Any, X: Any, Y: Any = None, **parameters: Any) -> Any:
+    """Values by a function of two matrices, as `SVC` takes it, or of two samples, as `pairwise_kernels` does."""
     X, Y = (P.tocsr() if sp.issparse(P) else P for P in (X, X if Y is None else Y))
+    if _takes_matrices(function, X, Y, parameters):
+        return np.asarray(function(X, Y, **parameters))
     return pairwise_kernels(X, Y, metric=function, **parameters)
+
+
+def _takes_matrices(function: Any, X: Any, Y: Any, parameters: Mapping[str, Any]) -> bool:
+    """Whether two rows and three make six values; a function of two samples fails, or gives something else."""
+    if not X.shape[0] or not Y.shape[0]:
+        return False
+    try:
+        values = function(X[[0, 0]], Y[[0, 0, 0]], **parameters)
+        return np.shape(values) == (2, 3)
+    except Exception:  # whatever a function of samples does with matrices
+        return False
 
 
 def _never(X: Any, Y: Any = None) -> Any:

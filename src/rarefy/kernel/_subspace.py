@@ -37,6 +37,11 @@ class SubspaceEstimator(KernelEstimator):
     standardize: Any
     random_state: Any
 
+    _other_tables = " Or give `landmarks`, row numbers, and a column of X for each of them."
+
+    def _has_columns_for(self, X: Any) -> bool:
+        return not isinstance(self.landmarks, str) and X.shape[1] == np.size(self.landmarks)
+
     def _check_landmarks(self) -> None:
         check_rule(self.landmarks, self.kernel, type(self).__name__)
 
@@ -114,7 +119,8 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Subspace
         function.
     kernel : str or callable, default="rbf"
         "rbf", "poly" or "polynomial", "sigmoid", "laplacian", "linear", "cosine", "chi2", "additive_chi2",
-        "histogram_intersection", "spline", "wave", "precomputed", or a function of two samples that returns a number.
+        "histogram_intersection", "spline", "wave", "precomputed", or a function: of two samples, that returns a number,
+        or of two matrices, that returns all values.
     gamma : float, {"mean_distance", "scale", "auto"} or None, default="mean_distance"
         Width parameter of the kernels "rbf", "poly", "sigmoid", "laplacian" and "chi2". "mean_distance" is one over the
         mean squared distance of two training samples, "auto" one over the number of features, "scale" divides this by
@@ -213,7 +219,8 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Subspace
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples; with a precomputed kernel, the square kernel matrix.
+            The samples; with a precomputed kernel, the square kernel matrix, or the kernel values with the samples
+            whose row numbers are in `landmarks`, one column for each.
         y : None, default=None
             Ignored.
         sample_weight : array-like of shape (n_samples,) or None, default=None
@@ -254,7 +261,7 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Subspace
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples; with a precomputed kernel, their kernel values with all samples seen in `fit`.
+            Samples; with a precomputed kernel, their kernel values with the samples that had columns in `fit`.
 
         Returns
         -------

@@ -70,7 +70,8 @@ class SubspaceLPSVC(ClassifierMixin, SubspaceEstimator):
         function.
     kernel : str or callable, default="rbf"
         "rbf", "poly" or "polynomial", "sigmoid", "laplacian", "linear", "cosine", "chi2", "additive_chi2",
-        "histogram_intersection", "spline", "wave", "precomputed", or a function of two samples that returns a number.
+        "histogram_intersection", "spline", "wave", "precomputed", or a function: of two samples, that returns a number,
+        or of two matrices, that returns all values.
     gamma : float, {"mean_distance", "scale", "auto"} or None, default="mean_distance"
         Width parameter of the kernels "rbf", "poly", "sigmoid", "laplacian" and "chi2". "mean_distance" is one over the
         mean squared distance of two training samples, "auto" one over the number of features, "scale" divides this by
@@ -203,7 +204,8 @@ class SubspaceLPSVC(ClassifierMixin, SubspaceEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples; with a precomputed kernel, the square kernel matrix.
+            The samples; with a precomputed kernel, the square kernel matrix, or the kernel values with the samples
+            whose row numbers are in `landmarks`, one column for each.
         y : array-like of shape (n_samples,)
             The classes.
         sample_weight : array-like of shape (n_samples,) or None, default=None
@@ -233,7 +235,8 @@ class SubspaceLPSVC(ClassifierMixin, SubspaceEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples; with a precomputed kernel, the square kernel matrix.
+            The samples; with a precomputed kernel, the square kernel matrix, or the kernel values with the samples
+            whose row numbers are in `landmarks`, one column for each.
         y : array-like of shape (n_samples,)
             The classes.
         alphas : array-like of shape (n_alphas,)
@@ -280,7 +283,7 @@ class SubspaceLPSVC(ClassifierMixin, SubspaceEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples; with a precomputed kernel, their kernel values with all samples seen in `fit`.
+            Samples; with a precomputed kernel, their kernel values with the samples that had columns in `fit`.
 
         Returns
         -------
@@ -296,7 +299,7 @@ class SubspaceLPSVC(ClassifierMixin, SubspaceEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples; with a precomputed kernel, their kernel values with all samples seen in `fit`.
+            Samples; with a precomputed kernel, their kernel values with the samples that had columns in `fit`.
 
         Returns
         -------

@@ -9,20 +9,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from rarefy._cv_table import CVTable
 from rarefy._delegation import delegated
+from rarefy._estimator import Estimator
 from rarefy._fit import check_parameters, fit_method
 from rarefy._parallel import run_parallel
 from rarefy._parameters import check_grid, resolved_seed
 from rarefy._search import best_of_equals, fold_means, listed, search_results
 from rarefy.core.linalg.rows import Array, Index
-from rarefy.exceptions import DegenerateDataError
+from rarefy.exceptions import DegenerateDataError, ParameterError
 from rarefy.kernel._subspace_lp import SubspaceLPSVC
 
 _ALPHAS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
@@ -32,7 +34,7 @@ _ROUGH = 1e-3
 """Accuracy in the folds: what is left of the objective changes next to no prediction."""
 
 
-class SubspaceLPSVCCV(ClassifierMixin, BaseEstimator):
+class SubspaceLPSVCCV(ClassifierMixin, CVTable, Estimator):
     """Choose the parameters of :class:`SubspaceLPSVC` by cross-validation, and predict probabilities.
 
     In every fold the coordinates for one width of the kernel are computed once and serve all weights of the norm. Of
@@ -103,6 +105,7 @@ class SubspaceLPSVCCV(ClassifierMixin, BaseEstimator):
     (2, 3)
     """
 
+    _guide, _along = "kernel_lp", "alpha"
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [SubspaceLPSVC, None],
         "alphas": ["array-like", None],
@@ -253,6 +256,11 @@ class SubspaceLPSVCCV(ClassifierMixin, BaseEstimator):
 
     def _candidates(self, given: SubspaceLPSVC, X: Any, weights: Array) -> list[SubspaceLPSVC]:
         """One for each width and dimension; all folds draw the same random numbers, and are solved roughly."""
+        if not isinstance(given.landmarks, str):
+            raise ParameterError(
+                f"landmarks of the estimator of {type(self).__name__} must be a rule: row numbers would mean other "
+                f"samples in every fold; got {given.landmarks!r}. Use SubspaceLPSVC for given rows."
+            )
         seed, width = resolved_seed(given.random_state), given._bind_kernel(X, weights).parameters.get("gamma")
         gammas = self.gammas
         if gammas is None and width is not None:
