@@ -11,7 +11,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 from sklearn.base import ClassifierMixin, clone
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
@@ -55,7 +55,8 @@ class SubspaceLPSVCCV(ClassifierMixin, CVTable, Estimator):
     scoring : str, callable or None, default=None
         What is largest for the best candidate, as in scikit-learn; None means the accuracy.
     cv : int, cross-validation generator, iterable or None, default=None
-        Folds, as in scikit-learn; None means five, with equal shares of all classes.
+        Folds, as in scikit-learn; None means five random ones with equal shares of all classes. (Rows often come in an
+        order, and folds of neighbours would then ask for more than prediction of rows like these.)
     n_jobs : int or None, default=None
         Folds that are worked on at a time.
 
@@ -181,7 +182,9 @@ class SubspaceLPSVCCV(ClassifierMixin, CVTable, Estimator):
         check_classification_targets(labels)
         weights = _check_sample_weight(sample_weight, data, dtype=np.float64, ensure_non_negative=True)
         candidates = self._candidates(given, data, weights)
-        folds = list(check_cv(self.cv, labels, classifier=True).split(data, labels, groups))
+        seed = candidates[0].random_state
+        cv = StratifiedKFold(5, shuffle=True, random_state=seed) if self.cv is None else self.cv
+        folds = list(check_cv(cv, labels, classifier=True).split(data, labels, groups))
         task = _Task(data, labels, weights, alphas, self.scoring, given._is_precomputed)
         found = run_parallel(task, product(candidates, folds), n_jobs=self.n_jobs, label="folds")
         per_candidate = [found[i : i + len(folds)] for i in range(0, len(found), len(folds))]
