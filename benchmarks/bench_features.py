@@ -118,8 +118,10 @@ def to_the_same_error(seed=0):
 
 
 def _ours(**options):
+    published = {"init": "ones", "standardize": False, "prune": 0.0, "validation_fraction": None}
+
     def select(X, y):
-        return [KernelFeatureSelector(4.0, 2.0**-7, **options).fit(X, y).get_support(indices=True)]
+        return [KernelFeatureSelector(4.0, 2.0**-7, **published, **options).fit(X, y).get_support(indices=True)]
 
     return select
 

@@ -53,7 +53,8 @@ ESTIMATORS = [
     OrdinalRankRCCV(alphas=[0.01], cv=2),
     OrdinalRankRC(),
 ]
-MANY_PARAMETERS = {"RankRC": 17}  # five of them describe the kernel, as in scikit-learn's Nystroem
+# Five of them describe the kernel, as in scikit-learn's Nystroem.
+MANY_PARAMETERS = {"RankRC": 17, "KernelFeatureSelector": 19}
 everyone = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
 
 

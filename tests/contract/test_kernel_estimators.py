@@ -26,6 +26,9 @@ from rarefy.kernel import (
 )
 from rarefy.ranking import OrdinalRankRC, OrdinalRankRCCV, RankRC, RankRCCV, SmoothedHinge
 
+# Labels of some of scikit-learn's checks are noise.
+pytestmark = pytest.mark.filterwarnings("ignore:KernelFeatureSelector.* found nothing that holds for other samples")
+
 INSTANCES = [
     KernelSubspace(random_state=0),
     KernelSubspace(3, n_landmarks=8, kernel="poly", degree=2, landmarks="leverage", random_state=0),

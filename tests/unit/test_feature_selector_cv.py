@@ -11,7 +11,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold
 
 import rarefy
-from feature_problems import crossed, products
+from feature_problems import crossed, plain_selector, products
 from rarefy.exceptions import DegenerateDataError, ParameterError
 from rarefy.kernel import KernelFeatureSelector, KernelFeatureSelectorCV
 from rarefy.kernel._feature_selector_cv import _best
@@ -21,7 +21,7 @@ PLAIN = {"inits": ("ones",), "penalties": ("weights",)}
 
 
 def rough(**parameters):
-    return KernelFeatureSelector(tol=1e-2, **parameters)
+    return plain_selector(tol=1e-2, **parameters)
 
 
 # Choices
@@ -30,28 +30,30 @@ def rough(**parameters):
 def test_cross_validation_takes_the_best_and_of_equals_the_smallest():
     X, y = crossed(n=60)
     y[:6] = 1 - y[:6]
-    model = KernelFeatureSelectorCV(Cs=[4.0, 1.0], mus=[1.0, 0.01, 64.0, 0.1], cv=3, **PLAIN).fit(X, y)
+    model = KernelFeatureSelectorCV(plain_selector(), Cs=[4.0, 1.0], mus=[1.0, 0.01, 64.0, 0.1], cv=3, **PLAIN).fit(
+        X, y
+    )
     np.testing.assert_array_equal(model.mus_, [0.01, 0.1, 1.0, 64.0])
     assert model.cv_scores_.shape == model.cv_n_features_.shape == (2, 4, 3)
     mean, size = model.cv_scores_.mean(axis=2), model.cv_n_features_.mean(axis=2)
     i, j = list(model.Cs_).index(model.C_), list(model.mus_).index(model.mu_)
     assert mean[i, j] == pytest.approx(mean.max())
     assert size[i, j] == size[np.isclose(mean, mean.max())].min()
-    path = KernelFeatureSelector(model.C_).mu_path(X, y, model.mus_)
+    path = plain_selector(model.C_).mu_path(X, y, model.mus_)
     np.testing.assert_array_equal(model.feature_weights_, path.models[j].feature_weights_)
     np.testing.assert_array_equal(model.decision_function(X), path.models[j].decision_function(X))
     for own, other in zip(model.mu_path(X, y, model.mus_).models, path.models, strict=True):
         np.testing.assert_array_equal(own.feature_weights_, other.feature_weights_)
     # Scores are those of paths on the other folds.
     train, test = next(iter(StratifiedKFold(3).split(X, y)))
-    fold = KernelFeatureSelector(4.0).mu_path(X[train], y[train], model.mus_)
+    fold = plain_selector(4.0).mu_path(X[train], y[train], model.mus_)
     np.testing.assert_allclose(model.cv_scores_[0, :, 0], (fold.predict(X[test]) == y[test]).mean(axis=1))
     np.testing.assert_array_equal(model.cv_n_features_[0, :, 0], fold.attribute("support_").sum(axis=1))
 
 
 def test_ties_go_to_fewer_features():
     X, y = crossed(n=60, d=4, informative=(1, 3))
-    model = KernelFeatureSelectorCV(Cs=[1.0], mus=[0.2, 0.5, 1.0], cv=2, **PLAIN).fit(X, y)
+    model = KernelFeatureSelectorCV(plain_selector(), Cs=[1.0], mus=[0.2, 0.5, 1.0], cv=2, **PLAIN).fit(X, y)
     mean = model.cv_scores_.mean(axis=2)[0]
     assert np.all(mean == mean[0]), "the example is meant to have ties only"
     sizes = model.cv_n_features_.mean(axis=2)[0]
@@ -119,7 +121,7 @@ def test_a_given_start_is_used():
 
 def test_gmkl_has_its_own_penalty():
     X, y = crossed(n=40)
-    estimator = KernelFeatureSelector(method="gmkl", tol=0.1)
+    estimator = plain_selector(method="gmkl", tol=0.1)
     model = KernelFeatureSelectorCV(estimator, Cs=[1.0], mus=[1.0], cv=2, **PLAIN).fit(X, y)
     assert model.penalty_ == "squares"
 
@@ -128,15 +130,19 @@ def test_the_scoring_can_be_chosen():
     X, y = products(n=60)
     y[:9] = "bad"
     folds = list(StratifiedKFold(3).split(X, y))
-    model = KernelFeatureSelectorCV(Cs=[1.0], mus=[0.1, 4.0], cv=folds, scoring="roc_auc", **ONES).fit(X, y)
+    model = KernelFeatureSelectorCV(
+        plain_selector(), Cs=[1.0], mus=[0.1, 4.0], cv=folds, scoring="roc_auc", **ONES
+    ).fit(X, y)
     for k, (train, test) in enumerate(folds):
-        path = KernelFeatureSelector(1.0, penalty="squares").mu_path(X[train], y[train], [0.1, 4.0])
+        path = plain_selector(1.0, penalty="squares").mu_path(X[train], y[train], [0.1, 4.0])
         expected = [roc_auc_score(y[test] == "good", one.decision_function(X[test])) for one in path.models]
         np.testing.assert_allclose(model.cv_scores_[0, :, k], expected)
     weights = np.random.default_rng(0).uniform(0.5, 2.0, 60)
-    weighted = KernelFeatureSelectorCV(Cs=[1.0], mus=[0.1], cv=folds, scoring="roc_auc", **ONES).fit(X, y, weights)
+    weighted = KernelFeatureSelectorCV(plain_selector(), Cs=[1.0], mus=[0.1], cv=folds, scoring="roc_auc", **ONES).fit(
+        X, y, weights
+    )
     train, test = folds[0]
-    path = KernelFeatureSelector(1.0, penalty="squares").mu_path(X[train], y[train], [0.1], weights[train])
+    path = plain_selector(1.0, penalty="squares").mu_path(X[train], y[train], [0.1], weights[train])
     scores = path.models[0].decision_function(X[test])
     expected = roc_auc_score(y[test] == "good", scores, sample_weight=weights[test])
     assert weighted.cv_scores_[0, 0, 0] == pytest.approx(expected)
@@ -146,7 +152,7 @@ def test_large_mu_selects_nothing():
     X, y = crossed()
     y[:5] = 1
     with pytest.warns(UserWarning, match=r"KernelFeatureSelectorCV selected no feature.*mu=1e\+05.* Lower mu"):
-        KernelFeatureSelectorCV(Cs=[1.0], mus=[1e5], cv=2, penalties=("weights",)).fit(X, y)
+        KernelFeatureSelectorCV(plain_selector(), Cs=[1.0], mus=[1e5], cv=2, penalties=("weights",)).fit(X, y)
 
 
 def test_a_constant_classifier_counts_as_no_feature():
@@ -185,13 +191,13 @@ def test_folds_with_training_samples_of_one_class_are_left_out():
     y = np.where(np.arange(40) < 20, "a", "b")
     X[:, 0] += 2.0 * (y == "b")
     halves = [(np.arange(20), np.arange(20, 40)), *StratifiedKFold(2).split(X, y)]
-    model = KernelFeatureSelectorCV(Cs=[1.0], mus=[1.0], cv=halves, **ONES).fit(X, y)
+    model = KernelFeatureSelectorCV(plain_selector(), Cs=[1.0], mus=[1.0], cv=halves, **ONES).fit(X, y)
     assert np.isnan(model.cv_scores_[0, 0]).tolist() == [True, False, False]
     with pytest.raises(DegenerateDataError, match="KernelFeatureSelectorCV needs a fold with two classes"):
-        KernelFeatureSelectorCV(Cs=[1.0], mus=[1.0], cv=halves[:1]).fit(X, y)
+        KernelFeatureSelectorCV(plain_selector(), Cs=[1.0], mus=[1.0], cv=halves[:1]).fit(X, y)
     weights = (np.arange(40) < 20).astype(float)
     with pytest.raises(DegenerateDataError, match="needs a fold"):
-        KernelFeatureSelectorCV(Cs=[1.0], mus=[0.1], cv=[(np.arange(20), np.arange(20, 40))]).fit(
+        KernelFeatureSelectorCV(plain_selector(), Cs=[1.0], mus=[0.1], cv=[(np.arange(20), np.arange(20, 40))]).fit(
             X, X[:, 0] > 0, weights
         )
 
@@ -224,9 +230,7 @@ def test_the_number_of_jobs_does_not_change_the_result():
 
 def test_parameters_of_the_estimator_are_used_and_left_unchanged():
     X, y = crossed(n=50)
-    estimator = KernelFeatureSelector(
-        9.0, 7.0, kernel="poly", degree=2, init="scaled", n_starts=2, random_state=4, tol=0.1
-    )
+    estimator = plain_selector(9.0, 7.0, kernel="poly", degree=2, init="scaled", n_starts=2, random_state=4, tol=0.1)
     before = estimator.get_params()
     model = KernelFeatureSelectorCV(estimator, Cs=[1.0], mus=[0.1], cv=2, **PLAIN).fit(X, y)
     assert estimator.get_params() == before
@@ -314,12 +318,12 @@ def test_names_of_features_belong_to_the_last_fit():
     ("parameters", "message"),
     [
         ({"estimator": StratifiedKFold()}, "'estimator' parameter of KernelFeatureSelectorCV must be"),
-        ({"estimator": KernelFeatureSelector(tol=0.0)}, "'tol' parameter of KernelFeatureSelector must be"),
-        ({"estimator": KernelFeatureSelector(n_starts=0)}, "'n_starts' parameter of KernelFeatureSelector must be"),
+        ({"estimator": plain_selector(tol=0.0)}, "'tol' parameter of KernelFeatureSelector must be"),
+        ({"estimator": plain_selector(n_starts=0)}, "'n_starts' parameter of KernelFeatureSelector must be"),
         ({"inits": "ones"}, "'inits' parameter of KernelFeatureSelectorCV must be .* Got 'ones'"),
-        ({"inits": ()}, "inits of KernelFeatureSelectorCV must be 'ones', 'scaled' or 8 finite"),
+        ({"inits": ()}, "inits of KernelFeatureSelectorCV must be 'auto', .* or 8 finite"),
         ({"inits": ("ones", "neither")}, "inits of KernelFeatureSelectorCV must be .* got 'neither'"),
-        ({"inits": [[1.0, 2.0]]}, r"inits of KernelFeatureSelectorCV must be 'ones', 'scaled' or 8 finite.*\(2,\)"),
+        ({"inits": [[1.0, 2.0]]}, r"inits of KernelFeatureSelectorCV must be 'auto', .* or 8 finite.*\(2,\)"),
         ({"inits": [["a"] * 8]}, r"inits of KernelFeatureSelectorCV must be .* got \['a'"),
         ({"inits": [[-1.0] + [1.0] * 7]}, r"inits of KernelFeatureSelectorCV must be .* got \[-1"),
         ({"penalties": None}, "'penalties' parameter of KernelFeatureSelectorCV must be .* Got None"),
@@ -328,7 +332,7 @@ def test_names_of_features_belong_to_the_last_fit():
             r"penalties of KernelFeatureSelectorCV must be one or more of 'weights', 'squares'; got \(\)",
         ),
         (
-            {"penalties": ("none",), "estimator": KernelFeatureSelector(method="gmkl")},
+            {"penalties": ("none",), "estimator": plain_selector(method="gmkl")},
             r"penalties of KernelFeatureSelectorCV must be one or more of .* got \('none',\)",
         ),
         ({"mus": "few"}, "'mus' parameter of KernelFeatureSelectorCV must be .* Got 'few'"),
@@ -352,7 +356,7 @@ def test_bad_parameters_are_refused_before_any_path_is_computed(parameters, mess
 
 def test_searches_that_stop_early_are_counted_in_one_warning():
     X, y = products(n=40)
-    estimator = KernelFeatureSelector(method="ao", max_iter=1, polish=False)
+    estimator = plain_selector(method="ao", max_iter=1, polish=False)
     with pytest.warns(ConvergenceWarning) as caught:
         KernelFeatureSelectorCV(estimator, Cs=[1.0], mus=[0.1, 1.0], cv=3, **ONES).fit(X, y)
     (one,) = caught

@@ -29,6 +29,9 @@ _SADDLE = -1e-3
 _COMMON = (4.0, 2.0**-7)
 """C and mu at which objectives are compared."""
 
+_PUBLISHED: dict[str, Any] = {"init": "ones", "standardize": False, "prune": 0.0, "validation_fraction": None}
+"""As in the thesis: one search from all ones, and nothing after it. Samples are standardised here."""
+
 _OPTIONS: dict[str, dict[str, Any]] = {
     "GMKL": {"method": "gmkl"},
     "GMKL, scaled start": {"method": "gmkl", "init": "scaled"},
@@ -187,7 +190,7 @@ def _clusters(concentration: float, geometry: int, n_noise: int) -> _Samples:
 
 def _candidates(samples: _Samples, method: str, search: str) -> list[KernelFeatureSelector]:
     """The method fitted with all pairs of C and mu."""
-    options = dict(_OPTIONS[method])
+    options = _PUBLISHED | _OPTIONS[method]
     if method == "AO-II, true start":
         options["init"] = (np.arange(samples.X.shape[1]) < _INFORMATIVE).astype(float)
     grid = _SEARCHES[search].pairs(options.get("n_starts", 1))
@@ -240,8 +243,8 @@ def _plain(X: Any, y: NDArray[Any], X_test: Any, y_test: NDArray[Any], search: s
 
 def _chosen(X: Any, y: NDArray[Any], method: str, search: str, folds: Any) -> KernelFeatureSelectorCV:
     """The method with C and mu by cross-validation."""
-    tried, options = _SEARCHES[search], dict(_OPTIONS[method])
-    init, penalty = options.pop("init", "ones"), options.pop("penalty", "weights")
+    tried, options = _SEARCHES[search], _PUBLISHED | _OPTIONS[method]
+    init, penalty = options.pop("init"), options.pop("penalty", "weights")
     model = KernelFeatureSelectorCV(
         KernelFeatureSelector(**options),
         Cs=tried.set_Cs,

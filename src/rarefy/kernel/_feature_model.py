@@ -1,0 +1,147 @@
+"""From the parameters of KernelFeatureSelector to searches, and from their results to fitted attributes."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rarefy._parameters import draw_seed
+from rarefy._progress import progress_line
+from rarefy.core.feature_weights.kernel import Profile
+from rarefy.core.feature_weights.penalties import PENALTIES
+from rarefy.core.feature_weights.problem import Problem
+from rarefy.core.feature_weights.samples import (
+    Units,
+    Validation,
+    decision_scores,
+    hold_out,
+    labelled_problem,
+    standardized,
+    validate_model,
+)
+from rarefy.core.feature_weights.selection import (
+    FeatureSelection,
+    Progress,
+    SearchSettings,
+    selection_path,
+    start_weights,
+)
+from rarefy.core.linalg.rows import Array
+from rarefy.core.losses.hinge import SmoothedHinge
+from rarefy.kernel._feature_samples import check_start, encode_classes, to_dense
+from rarefy.kernel._feature_selector_certificate import CertifiedFeatureWeights
+
+
+@dataclass(frozen=True)
+class Task:
+    """The problem to solve, in units of its features; and the classes."""
+
+    problem: Problem
+    units: Units
+    classes: NDArray[Any]
+
+
+class FeatureWeightsModel(CertifiedFeatureWeights, SelectorMixin):
+    """What is done with parameters, samples and results; the estimator itself has the words."""
+
+    def _task(self, X: Array, y: NDArray[Any], weights: Array) -> Task:
+        """The problem to solve, without samples of weight zero."""
+        counted = weights > 0.0
+        classes, labels = encode_classes(y[counted], type(self).__name__)
+        problem = labelled_problem(
+            X[counted],
+            labels,
+            weights[counted],
+            C=float(self.C),
+            penalty=PENALTIES["squares" if self.method == "gmkl" else self.penalty](0.0),
+            loss=SmoothedHinge(float(self.eps)),
+            profile=Profile(self.kernel, int(self.degree), float(self.coef0)),
+        )
+        if self.standardize:
+            problem, units = standardized(problem)
+        else:
+            units = Units(np.zeros(X.shape[1]), np.ones(X.shape[1]))
+        return Task(problem, units, classes)
+
+    def _search(self, problem: Problem, mus: Sequence[float] | Array) -> list[FeatureSelection]:
+        """One result for each mu."""
+        init = check_start("init", self.init, problem.X.shape[1], type(self).__name__)
+        with progress_line() as show:
+            report = None if show is None else partial(_show_progress, show)
+            return selection_path(problem, start_weights(problem, init), mus, self._settings(), report)
+
+    def _settings(self) -> SearchSettings:
+        return SearchSettings(
+            method=self.method,
+            polish=self.polish,
+            tol=float(self.tol),
+            max_iter=self.max_iter,
+            n_starts=int(self.n_starts),
+            screening=self.screening,
+            prune=float(self.prune),
+            seed=draw_seed(self.random_state) if self.n_starts > 1 else 0,
+        )
+
+    def _validate(self, problem: Problem) -> Validation | None:
+        """How a fit to some of the samples predicts the others; None if that is not wanted, or there are too few."""
+        parts = None if self.validation_fraction is None else hold_out(problem, float(self.validation_fraction))
+        if parts is None:
+            return None
+        rest, held = parts
+        (found,) = self._search(rest, [rest.classifiers.penalty.mu])
+        return validate_model(problem, held, _scores(found, problem.X[held], problem.profile))
+
+    def _store(self, task: Task, mu: float, found: FeatureSelection, checked: Validation | None) -> None:
+        units, nonzero = task.units, np.flatnonzero(found.feature_weights > 0.0)
+        self.classes_, self.mu_ = task.classes, mu
+        self.feature_weights_, self.support_, self.ranking_ = found.feature_weights, found.support, found.ranking
+        self.raw_feature_weights_ = found.feature_weights / units.scale
+        self.validation_score_ = np.nan if checked is None else checked.accuracy
+        self.curvature_, self.objective_, self.history_ = found.curvature, found.objective, found.history
+        self.n_iter_, self.converged_ = found.n_iter, found.converged
+        self.dual_coef_, self.intercept_ = found.dual_coef, found.intercept
+        self.support_vectors_ = units.undo(found.support_vectors, nonzero)
+        self.mean_, self.scale_, self._profile = units.mean, units.scale, task.problem.profile
+        self._memorized = found.memorized
+
+    def _scores_of(self, X: Any) -> Array:
+        """The scores of samples, a column for each classifier."""
+        check_is_fitted(self, "feature_weights_")
+        X = to_dense(validate_data(self, X, reset=False, accept_sparse="csr", dtype=(np.float64, np.float32)))
+        units, nonzero = Units(self.mean_, self.scale_), np.flatnonzero(self.feature_weights_ > 0.0)
+        return decision_scores(
+            units.apply(X[:, nonzero], nonzero),
+            self.feature_weights_[nonzero],
+            units.apply(self.support_vectors_, nonzero),
+            self.dual_coef_,
+            self.intercept_,
+            self._profile,
+        )
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self, "feature_weights_")
+        return self.support_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _scores(found: FeatureSelection, X: Array, profile: Profile) -> Array:
+    """The scores of samples in the units of the problem."""
+    z = found.feature_weights
+    nonzero = np.flatnonzero(z > 0.0)
+    return decision_scores(X[:, nonzero], z[nonzero], found.support_vectors, found.dual_coef, found.intercept, profile)
+
+
+def _show_progress(show: Callable[[str], None], now: Progress) -> None:
+    show(
+        f"mu={now.mu:.3g}, search {now.search}: round {now.round}, objective {now.objective:.6g}, "
+        f"{now.n_features} features"
+    )
