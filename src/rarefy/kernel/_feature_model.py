@@ -112,7 +112,12 @@ class FeatureWeightsModel(CertifiedFeatureWeights, SelectorMixin):
     def _scores_of(self, X: Any) -> Array:
         """The scores of samples, a column for each classifier."""
         check_is_fitted(self, "feature_weights_")
-        X = to_dense(validate_data(self, X, reset=False, accept_sparse="csr", dtype=(np.float64, np.float32)))
+        return self._scores_within(
+            to_dense(validate_data(self, X, reset=False, accept_sparse="csr", dtype=(np.float64, np.float32)))
+        )
+
+    def _scores_within(self, X: Array) -> Array:
+        """The scores of validated samples."""
         units, nonzero = Units(self.mean_, self.scale_), np.flatnonzero(self.feature_weights_ > 0.0)
         return decision_scores(
             units.apply(X[:, nonzero], nonzero),

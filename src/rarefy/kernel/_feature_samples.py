@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import norm
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
@@ -15,8 +16,8 @@ from rarefy.exceptions import DegenerateDataError, ParameterError, RarefyWarning
 
 STARTS = ("auto", "ones", "scaled", "interactions")
 """Names of starts."""
-_DEVIATIONS = 1.645
-"""Standard deviations above chance that random predictions exceed in one of twenty cases."""
+_BY_CHANCE = 0.05
+"""Share of models of noise that may pass for better than chance."""
 
 
 def validate_samples(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Array, NDArray[Any], Array]:
@@ -94,18 +95,34 @@ def warn_if_degenerate(model: Any, owner: str) -> None:
     elif model._memorized:
         warn_user(
             f"{owner} overfits: all training samples are classified correctly, and with the learned weights the "
-            "kernel matrix is close to the identity, so that each sample knows little but itself. Standardise the features, or "
-            "use init='scaled' or a larger mu.",
+            "kernel matrix is close to the identity, so that each sample knows little but itself. Standardise the "
+            "features, or use init='scaled' or a larger mu.",
             RarefyWarning,
         )
 
 
-def warn_if_chance(owner: str, checked: Validation) -> None:
-    """Warn if a model predicts samples that it has not seen no better than chance."""
-    if checked.deviations <= _DEVIATIONS:
+def warn_if_chance(owner: str, checked: Validation, tried: int = 1) -> None:
+    """Warn if a model, the best of several, predicts samples that it has not seen no better than chance.
+
+    The best of several exceeds chance more often than one of them, so the limit is higher (Bonferroni's inequality).
+    """
+    if checked.deviations <= norm.isf(_BY_CHANCE / tried):
         warn_user(
             f"{owner} found nothing that holds for other samples: a fit without some of the samples predicts these no "
             f"better than chance (accuracy {checked.accuracy:.2f}). Do not rely on the selected features; try "
             "KernelFeatureSelectorCV, other parameters or more samples.",
+            RarefyWarning,
+        )
+
+
+def warn_if_worse(owner: str, accuracy: float, promised: Validation) -> None:
+    """Warn if the weights of the last fit are worse in the folds than those that were learned there."""
+    p = promised.accuracy
+    error = np.sqrt(max(p * (1.0 - p), 1.0 / promised.n) / promised.n)
+    if accuracy < p - 2.0 * error:
+        warn_user(
+            f"{owner}: the fit to all samples is worse than those in the folds. With its weights, classifiers of the "
+            f"folds have an accuracy of {accuracy:.2f} on held-out samples; with their own weights they had {p:.2f}. Raise "
+            "n_starts of the estimator, or use other starts.",
             RarefyWarning,
         )

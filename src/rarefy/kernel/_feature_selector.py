@@ -36,8 +36,8 @@ class KernelFeatureSelector(FeatureWeightsModel, ClassifierMixin, BaseEstimator)
     which features an SVM with a Gaussian kernel uses. It is a classifier and a selector.
 
     The problem is not convex, and a weight that is zero stays zero, so the result depends on the start. By default
-    three starts are tried, the lowest objective is kept, small weights are dropped, and the same is done without a quarter of
-    the samples to see whether what is found holds for samples that were not used.
+    three starts are tried, the lowest objective is kept, small weights are dropped, and the same is done without a
+    quarter of the samples to see whether what is found holds for samples that were not used.
 
     Parameters
     ----------
@@ -324,8 +324,7 @@ class KernelFeatureSelector(FeatureWeightsModel, ClassifierMixin, BaseEstimator)
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
             Positive for the second of two classes; of more classes, the largest score has the predicted one.
         """
-        scores = self._scores_of(X)
-        return scores[:, 0] if len(self.classes_) == 2 else scores
+        return self._of_classes(self._scores_of(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict class labels.
@@ -341,6 +340,10 @@ class KernelFeatureSelector(FeatureWeightsModel, ClassifierMixin, BaseEstimator)
             Labels.
         """
         return self._labels(self.decision_function(X))
+
+    def _of_classes(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """One column of scores for two classes as a vector."""
+        return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def _labels(self, scores: NDArray[np.float64]) -> NDArray[Any]:
         """Labels from the scores of `decision_function`."""

@@ -39,11 +39,12 @@ class Validation:
     """How a model does on samples it has not seen.
 
     accuracy : share of correct labels; deviations : by how many standard deviations the accuracy, averaged over the
-    classes, exceeds that of predictions that have nothing to do with the labels
+    classes, exceeds that of predictions that have nothing to do with the labels; n : number of samples
     """
 
     accuracy: float
     deviations: float
+    n: int
 
 
 def labelled_problem(
@@ -145,7 +146,7 @@ def judge_labels(labels: NDArray[np.intp], predicted: NDArray[np.intp], weights:
     variance = sum(q * (1.0 - q) / size for q, size in zip(shares, sizes, strict=True))
     excess = sum(recalls) - sum(shares)
     deviations = excess / np.sqrt(variance) if variance > 0.0 else 0.0
-    return Validation(float(np.average(right, weights=weights)), float(deviations))
+    return Validation(float(np.average(right, weights=weights)), float(deviations), len(labels))
 
 
 def decision_scores(

@@ -34,6 +34,8 @@ class SearchSettings:
     screening: int | None = None
     prune: float = 0.0
     """Share of the largest weight below which weights are dropped."""
+    grown: int = 10
+    """Rounds in which features are brought in after a start at an interaction."""
     curvature: bool = True
     """Whether to compute it."""
     seed: int = 0
@@ -79,6 +81,14 @@ class Starts:
 
     weights: tuple[Array, ...]
     interactions: bool = False
+
+    def lines(self) -> list["Line"]:
+        """All starts, none of which has been followed yet."""
+        return [(k, None) for k in range(len(self.weights))]
+
+
+Line = tuple[int, Array | None]
+"""The number of a start, and where the search from it is; None at the start."""
 
 
 def start_weights(problem: Problem, init: str | Array) -> Starts:
@@ -133,8 +143,8 @@ def selection_path(
     with problem.threads():
         for i, here, best in best_of_starts(problem, starts, mus, settings, report):
             if settings.prune > 0.0:
-                best = pruned_search(here, best, _Search(settings, report), settings.prune)
-            found[i] = _described(here, best, settings.method, settings.curvature)
+                best = pruned_search(here, best, Search(settings, report), settings.prune)
+            found[i] = described(here, best, settings.method, settings.curvature)
     return [found[i] for i in range(len(mus))]
 
 
@@ -144,22 +154,24 @@ def best_of_starts(
     mus: Sequence[float] | Array,
     settings: SearchSettings,
     report: Report | None = None,
+    lines: list["Line"] | None = None,
 ) -> Iterator[tuple[int, Problem, Solution]]:
     """For every mu, from the smallest: its place, its problem and the best solution from all starts, not yet pruned.
 
     An empty solution is the best only if there is no other: its objective can be lower than that of a minimum whose
-    features predict well. Two starts that lead to the same weights are followed as one.
+    features predict well. Two starts that lead to the same weights are followed as one. `lines` says where they are; it
+    is changed as they go on.
     """
-    lines: list[tuple[int, Array | None]] = [(k, None) for k in range(len(starts.weights))]
+    lines = starts.lines() if lines is None else lines
     for i in np.argsort(mus, kind="stable"):
-        here, search = problem.with_mu(float(mus[i])), _Search(settings, report)
+        here, search = problem.with_mu(float(mus[i])), Search(settings, report)
         reached: list[tuple[int, Array | None, Solution]] = []
         for k, z in lines:
             solution = search.from_start(here, starts, k) if z is None else search(here, z)
             if not any(_same(solution.z, other.z) for _, _, other in reached):
                 reached.append((k, solution.z if solution.z.any() else z, solution))
         yield int(i), here, min((one for *_, one in reached), key=lambda one: (not one.z.any(), one.objective))
-        lines = [(k, z) for k, z, _ in reached]
+        lines[:] = [(k, z) for k, z, _ in reached]
 
 
 def _same(z: Array, other: Array) -> bool:
@@ -167,7 +179,7 @@ def _same(z: Array, other: Array) -> bool:
     return bool(z.any()) and float(np.abs(z - other).max()) <= 1e-2 * float(z.max())
 
 
-class _Search:
+class Search:
     """The search with its settings; counts the searches for the report."""
 
     def __init__(self, settings: SearchSettings, report: Report | None) -> None:
@@ -192,7 +204,7 @@ class _Search:
         """From one of the starts; if there are more features than `screening`, with screening."""
         z, own = starts.weights[k], self._settings
         if starts.interactions and k == len(starts.weights) - 1:
-            return interaction_search(problem, z, self)
+            return interaction_search(problem, z, self, rounds=own.grown)
         rng = np.random.default_rng(own.seed)
         n_starts = own.n_starts if k == 0 else 1
 
@@ -204,7 +216,7 @@ class _Search:
         return with_starts(problem, z)
 
 
-def _described(problem: Problem, solution: Solution, method: str, curvature: bool) -> FeatureSelection:
+def described(problem: Problem, solution: Solution, method: str, curvature: bool) -> FeatureSelection:
     """The result; GMKL has another objective than the problem, so the curvature there is undefined."""
     z, centres = solution.z, np.flatnonzero(np.any(solution.B != 0.0, axis=1))
     support = np.zeros(len(z), dtype=bool)
