@@ -54,7 +54,7 @@ ESTIMATORS = [
     OrdinalRankRC(),
 ]
 # Five of them describe the kernel, as in scikit-learn's Nystroem.
-MANY_PARAMETERS = {"RankRC": 17, "KernelFeatureSelector": 19}
+MANY_PARAMETERS = {"RankRC": 17, "KernelFeatureSelector": 20}
 everyone = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
 
 

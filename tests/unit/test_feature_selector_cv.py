@@ -461,11 +461,11 @@ def test_bad_parameters_are_refused_before_any_path_is_computed(parameters, mess
 
 def test_searches_that_stop_early_are_counted_in_one_warning():
     X, y = products(n=40)
-    estimator = plain_selector(method="ao", max_iter=1, polish=False)
+    estimator = plain_selector(method="reduced", max_iter=1)
     with pytest.warns(ConvergenceWarning) as caught:
         KernelFeatureSelectorCV(estimator, Cs=[1.0], mus=[0.1, 1.0], cv=3, **ONES).fit(X, y)
     (one,) = caught
-    assert "KernelFeatureSelectorCV with method='ao': 6 of 6 searches in the folds and " in str(one.message)
+    assert "KernelFeatureSelectorCV with method='reduced': 6 of 6 searches in the folds and " in str(one.message)
 
 
 def test_progress_is_shown(capsys):

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from rarefy._parameters import draw_seed
 from rarefy._progress import progress_line
 from rarefy.core.feature_weights.kernel import Profile
+from rarefy.core.feature_weights.landmarks import LandmarkSettings, choose_landmarks, landmark_selection
 from rarefy.core.feature_weights.penalties import PENALTIES
 from rarefy.core.feature_weights.problem import Problem
 from rarefy.core.feature_weights.samples import (
@@ -21,6 +22,7 @@ from rarefy.core.feature_weights.samples import (
     decision_scores,
     hold_out,
     labelled_problem,
+    sample_rows,
     standardized,
     validate_model,
 )
@@ -33,8 +35,16 @@ from rarefy.core.feature_weights.selection import (
 )
 from rarefy.core.linalg.rows import Array
 from rarefy.core.losses.hinge import SmoothedHinge
+from rarefy.exceptions import ParameterError
 from rarefy.kernel._feature_samples import check_start, encode_classes, to_dense
 from rarefy.kernel._feature_selector_certificate import CertifiedFeatureWeights
+
+LARGEST = 3000
+"""Samples up to which all of them have a kernel function by default."""
+LANDMARKS = 500
+"""Kernel functions for more samples than that."""
+SAMPLE = 1000
+"""Samples from which weights are learned before the landmark form continues with all of them."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +77,48 @@ class FeatureWeightsModel(CertifiedFeatureWeights, SelectorMixin):
         else:
             units = Units(np.zeros(X.shape[1]), np.ones(X.shape[1]))
         return Task(problem, units, classes)
+
+    def _learn(
+        self, problem: Problem, mus: Sequence[float] | Array
+    ) -> tuple[list[FeatureSelection], Validation | None]:
+        """One result for each mu, and how a fit to some of the samples, with the first mu, predicts others."""
+        m = self._n_landmarks(problem)
+        if m is None:
+            found = self._search(problem, mus)
+            return found, self._validate(problem.with_mu(float(mus[0])))
+        some, others = sample_rows(problem.with_mu(1.0), SAMPLE)
+        ratio = some.classifiers.penalty.mu  # of the penalty for some samples to that for all
+        rough = self._search(some, np.asarray(mus) * ratio)
+        held = np.random.default_rng(0).permutation(others)[: 10 * SAMPLE]
+        if len(held) < SAMPLE // 4:
+            checked = self._validate(some.with_mu(float(mus[0]) * ratio))
+        elif self.validation_fraction is None:
+            checked = None
+        else:
+            checked = validate_model(problem, held, _scores(rough[0], problem.X[held], problem.profile))
+        seed = draw_seed(self.random_state) if self.n_starts > 1 else 0
+        landmarks = choose_landmarks(problem, m, seed)
+        settings = LandmarkSettings(tol=float(self.tol), prune=float(self.prune))
+        with problem.threads():
+            found = [
+                landmark_selection(problem.with_mu(float(mu)), one.feature_weights, landmarks, settings)
+                for mu, one in zip(mus, rough, strict=True)
+            ]
+        return found, checked
+
+    def _n_landmarks(self, problem: Problem) -> int | None:
+        """The number of landmarks; None for as many as there are samples."""
+        n, possible = len(problem.X), self.kernel == "rbf" and self.method != "gmkl"
+        if self.n_landmarks == "auto":
+            return LANDMARKS if n > LARGEST and possible else None
+        if self.n_landmarks is None or self.n_landmarks >= n:
+            return None
+        if not possible:
+            raise ParameterError(
+                f"n_landmarks of {type(self).__name__} must be None or 'auto' with kernel='poly' or method='gmkl'; got "
+                f"{self.n_landmarks!r}."
+            )
+        return int(self.n_landmarks)
 
     def _search(self, problem: Problem, mus: Sequence[float] | Array) -> list[FeatureSelection]:
         """One result for each mu."""

@@ -122,7 +122,7 @@ def warn_if_worse(owner: str, accuracy: float, promised: Validation) -> None:
     if accuracy < p - 2.0 * error:
         warn_user(
             f"{owner}: the fit to all samples is worse than those in the folds. With its weights, classifiers of the "
-            f"folds have an accuracy of {accuracy:.2f} on held-out samples; with their own weights they had {p:.2f}. Raise "
-            "n_starts of the estimator, or use other starts.",
+            f"folds have an accuracy of {accuracy:.2f} on held-out samples; with their own weights they had {p:.2f}. "
+            "Raise n_starts of the estimator, or use other starts.",
             RarefyWarning,
         )

@@ -73,10 +73,15 @@ class KernelFeatureSelector(FeatureWeightsModel, ClassifierMixin, BaseEstimator)
     prune : float, default=0.2
         Share of the largest weight, times standard deviation, below which features are dropped; the others are learned
         again. 0 keeps all that are not negligible.
+    n_landmarks : int, None or "auto", default="auto"
+        Number of kernel functions. With fewer than samples, weights are first learned from about 1000 samples, with all
+        starts, and then from all samples for a classifier in the span of the kernel functions of so many random
+        samples. None means as many as samples; "auto" means that for up to 3000 samples, and 500 for more.
     validation_fraction : float or None, default=0.25
         Share of the samples of each class that are left out of an additional fit, to see whether it predicts them
         better than chance; a warning says if it does not. None means no such fit; nor is there one if a class has
-        fewer than ten samples in that share.
+        fewer than ten samples in that share. With fewer landmarks than samples this is the fit to 1000 samples, which
+        predicts others.
     kernel : {"rbf", "poly"}, default="rbf"
         The Gaussian kernel, or ``(sum_k z_k^2 x_k x'_k + coef0) ** degree``.
     degree : int, default=3
@@ -114,7 +119,8 @@ class KernelFeatureSelector(FeatureWeightsModel, ClassifierMixin, BaseEstimator)
     curvature_ : float
         Smallest eigenvalue of the Hessian, in the selected weights, of the objective after minimisation over the
         classifier: negative at a saddle point, nonnegative up to rounding at a minimum. With ``penalty="squares"`` in
-        all weights, because zero is no bound there. nan for "gmkl", which has another objective.
+        all weights, because zero is no bound there. nan for "gmkl", which has another objective, and with
+        fewer landmarks than samples.
     objective_ : float
         The value of the objective.
     history_ : ndarray of shape (n_values,)
@@ -176,6 +182,7 @@ class KernelFeatureSelector(FeatureWeightsModel, ClassifierMixin, BaseEstimator)
         "n_starts": [COUNT],
         "standardize": ["boolean"],
         "prune": [Number(Real, 0, 1, closed="left")],
+        "n_landmarks": [COUNT, StrOptions({"auto"}), None],
         "validation_fraction": [SHARE, None],
         "kernel": [StrOptions({"rbf", "poly"})],
         "degree": [COUNT],
@@ -199,6 +206,7 @@ class KernelFeatureSelector(FeatureWeightsModel, ClassifierMixin, BaseEstimator)
         n_starts: int = 1,
         standardize: bool = True,
         prune: float = 0.2,
+        n_landmarks: int | str | None = "auto",
         validation_fraction: float | None = 0.25,
         kernel: Shape = "rbf",
         degree: int = 3,
@@ -218,6 +226,7 @@ class KernelFeatureSelector(FeatureWeightsModel, ClassifierMixin, BaseEstimator)
         self.n_starts = n_starts
         self.standardize = standardize
         self.prune = prune
+        self.n_landmarks = n_landmarks
         self.validation_fraction = validation_fraction
         self.kernel = kernel
         self.degree = degree
@@ -256,8 +265,7 @@ class KernelFeatureSelector(FeatureWeightsModel, ClassifierMixin, BaseEstimator)
         owner = type(self).__name__
         task = self._task(*validate_samples(self, X, y, sample_weight))
         mu = automatic_mu(task.problem) if self.mu == "auto" else float(self.mu)
-        (found,) = self._search(task.problem, [mu])
-        checked = self._validate(task.problem.with_mu(mu))
+        (found,), checked = self._learn(task.problem, [mu])
         if not found.converged:
             warn_not_converged(owner, self.method, f"the search stopped after {found.n_iter} rounds")
         self._store(task, mu, found, checked)
@@ -354,7 +362,8 @@ class KernelFeatureSelector(FeatureWeightsModel, ClassifierMixin, BaseEstimator)
         models = [clone(self).set_params(mu=float(mu)) for mu in mus]
         check_parameters(models[0])
         task = self._task(*validate_samples(models[0], X, y, sample_weight))
-        for model, mu, found in zip(models, mus, self._search(task.problem, mus), strict=True):
+        found, _ = clone(self).set_params(validation_fraction=None)._learn(task.problem, mus)
+        for model, mu, one in zip(models, mus, found, strict=True):
             validate_data(model, X, skip_check_array=True)  # stores number and names of the features
-            model._store(task, float(mu), found, None)
+            model._store(task, float(mu), one, None)
         return models

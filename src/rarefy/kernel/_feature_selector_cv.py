@@ -41,8 +41,8 @@ class KernelFeatureSelectorCV(SelectorMixin, ClassifierMixin, BaseEstimator):
     In every fold all combinations of C and mu are learned, each from the solution of a neighbour. Of two or more folds
     values of C are left out in the others if their accuracy in the first two is lower than the best by more than two
     standard errors. The best combinations are pruned by several shares, and the best of all is learned from all
-    samples: along its path, and from the weights that the folds found; the lowest objective is kept. Of equal scores, the one
-    with the fewest features wins, on average over the folds; then the largest mu and the smallest C.
+    samples: along its path, and from the weights that the folds found; the lowest objective is kept. Of equal scores, the
+    one with the fewest features wins, on average over the folds; then the largest mu and the smallest C.
 
     Parameters
     ----------

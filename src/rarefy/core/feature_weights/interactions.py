@@ -30,6 +30,8 @@ _IN_TRIPLES = 100
 """Largest numbers of features of which all pairs and all triples are compared: a second or two each."""
 _BLOCK = 8192
 """Pairs of samples in one product."""
+_FEATURES = 256
+"""Features whose kernels are computed at a time."""
 
 
 @dataclass(frozen=True)
@@ -53,9 +55,10 @@ def best_interactions(problem: Problem, allowed: NDArray[np.bool_]) -> Interacti
     Y = (Y - Y.mean(axis=0)) / np.abs(Y).max()
     i, j = np.triu_indices(len(rows), 1)
     agree = (Y @ Y.T)[i, j].astype(np.float32)
-    first = _shortlist(_alone(X, i, j, agree), _IN_PAIRS, rng)
+    alone = _alone(X, i, j, agree) if len(usable) > _IN_TRIPLES else np.zeros(len(usable))
+    first = _shortlist(alone, _IN_PAIRS, rng)
     pair = usable[first[_best_pair(X[:, first], i, j, agree)]] if len(first) >= 2 else None
-    few = first if len(first) <= _IN_TRIPLES else _shortlist(_alone(X, i, j, agree), _IN_TRIPLES, rng)
+    few = first if len(first) <= _IN_TRIPLES else _shortlist(alone, _IN_TRIPLES, rng)
     triple = usable[few[_best_triple(_kernels(X[:, few], i, j), agree)]] if len(few) >= 3 else None
     return Interactions(pair, triple)
 
@@ -82,11 +85,13 @@ def _kernels(X: Single, i: Index, j: Index) -> Single:
 def _alone(X: Single, i: Index, j: Index, agree: Single) -> Array:
     """The alignment of every single feature."""
     total, size = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-    for start in range(0, len(i), _BLOCK):
-        part = slice(start, start + _BLOCK)
-        K = _kernels(X, i[part], j[part])
-        total += K @ agree[part]
-        size += np.einsum("ap,ap->a", K, K)
+    for first in range(0, X.shape[1], _FEATURES):
+        some = slice(first, first + _FEATURES)
+        for start in range(0, len(i), _BLOCK):
+            part = slice(start, start + _BLOCK)
+            K = _kernels(X[:, some], i[part], j[part])
+            total[some] += K @ agree[part]
+            size[some] += np.einsum("ap,ap->a", K, K)
     return np.asarray(total / np.sqrt(np.maximum(size, np.finfo(float).tiny)))
 
 

@@ -14,6 +14,8 @@ from rarefy.core.losses.hinge import SmoothedHinge
 
 _AUTO = 15.0
 """The automatic penalty of a weight of 1 is this part of the losses of a constant classifier."""
+_AT_LEAST = 50
+"""Samples of a class that are taken if it has so many."""
 _FEWEST = 10
 """Held-out samples of each class below which nothing is said about chance."""
 
@@ -100,14 +102,34 @@ def automatic_mu(problem: Problem) -> float:
     return problem.classifiers.constant() / _AUTO
 
 
+def sample_rows(problem: Problem, size: int) -> tuple[Problem, Index]:
+    """The problem with some of the samples and a penalty smaller in proportion; and the other samples.
+
+    Of each class there are as many as in proportion, or fifty if it has so many.
+    """
+    rng = np.random.default_rng(0)
+    classes = np.unique(problem.classifiers.Y, axis=0, return_inverse=True)[1].ravel()
+    taken = np.zeros(len(classes), dtype=bool)
+    for one in range(classes.max() + 1):
+        members = rng.permutation(np.flatnonzero(classes == one))
+        taken[members[: max(_AT_LEAST, round(size * len(members) / len(classes)))]] = True
+    return _only(problem, taken), np.flatnonzero(~taken)
+
+
+def _only(problem: Problem, taken: NDArray[np.bool_]) -> Problem:
+    of = problem.classifiers
+    some = replace(of, Y=of.Y[taken], costs=of.costs[taken])
+    some = replace(some, penalty=of.penalty.with_mu(of.penalty.mu * some.constant() / of.constant()))
+    return replace(problem, X=np.ascontiguousarray(problem.X[taken]), classifiers=some)
+
+
 def hold_out(problem: Problem, share: float) -> tuple[Problem, Index] | None:
     """The problem without some of the samples of each class, with a penalty smaller in proportion; and those samples.
 
     None if a class would have fewer than ten of them.
     """
     rng = np.random.default_rng(0)
-    of = problem.classifiers
-    classes = np.unique(of.Y, axis=0, return_inverse=True)[1].ravel()
+    classes = np.unique(problem.classifiers.Y, axis=0, return_inverse=True)[1].ravel()
     held = np.zeros(len(classes), dtype=bool)
     for one in range(classes.max() + 1):
         members = rng.permutation(np.flatnonzero(classes == one))
@@ -115,9 +137,7 @@ def hold_out(problem: Problem, share: float) -> tuple[Problem, Index] | None:
         if min(size, len(members) - size) < _FEWEST:
             return None
         held[members[:size]] = True
-    rest = replace(of, Y=of.Y[~held], costs=of.costs[~held])
-    rest = replace(rest, penalty=of.penalty.with_mu(of.penalty.mu * rest.constant() / of.constant()))
-    return replace(problem, X=np.ascontiguousarray(problem.X[~held]), classifiers=rest), np.flatnonzero(held)
+    return _only(problem, ~held), np.flatnonzero(held)
 
 
 def validate_model(problem: Problem, held: Index, scores: Array) -> Validation:
