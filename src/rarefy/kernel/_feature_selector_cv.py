@@ -41,8 +41,8 @@ class KernelFeatureSelectorCV(SelectorMixin, ClassifierMixin, BaseEstimator):
     In every fold all combinations of C and mu are learned, each from the solution of a neighbour. Of two or more folds
     values of C are left out in the others if their accuracy in the first two is lower than the best by more than two
     standard errors. The best combinations are pruned by several shares, and the best of all is learned from all
-    samples: along its path, and from the weights that the folds found; the lowest objective is kept. Of equal scores, the
-    one with the fewest features wins, on average over the folds; then the largest mu and the smallest C.
+    samples: along its path, and from the weights that the folds found; the lowest objective is kept. Of equal scores
+    the one with the fewest features wins, on average over the folds; then the largest mu and the smallest C.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class KernelFeatureSelectorCV(SelectorMixin, ClassifierMixin, BaseEstimator):
         `random_state`, ... Its `C`, `mu`, `init`, `penalty` and `prune` are replaced, and `validation_fraction` is not
         used. None means one with default parameters. In the folds `tol` is at least 0.01.
     Cs : array-like of shape (n_Cs,) or None, default=None
-        Values of C to try, > 0; None means 1/16, 1/4, 1 and 4.
+        Values of C to try, > 0; None means 1/16, 1/4, 1, 4 and 16.
     mus : array-like of shape (n_mus,) or None, default=None
         Values of mu to try, >= 0. Losses are summed over the samples, so larger data sets need larger values. None
         means 1/64, 1/16, 1/4, 1/2, 1 and 2 times the automatic penalty of :class:`KernelFeatureSelector`, in each fold
@@ -308,7 +308,7 @@ class KernelFeatureSelectorCV(SelectorMixin, ClassifierMixin, BaseEstimator):
         return self.best_estimator_.mu_path(X, y, mus, sample_weight)
 
     def _grid(self, owner: str) -> Grid:
-        Cs = check_grid("Cs", 4.0 ** np.arange(-2, 2) if self.Cs is None else self.Cs, owner)
+        Cs = check_grid("Cs", 4.0 ** np.arange(-2, 3) if self.Cs is None else self.Cs, owner)
         if self.mus is None:
             return Grid(Cs, FACTORS, relative=True)
         return Grid(Cs, np.sort(check_grid("mus", self.mus, owner, zero=True)), relative=False)
