@@ -130,8 +130,8 @@ def main():
             mean = np.mean(found, axis=0)
             results[f"{name} | {way}"] = {"good": good, "right": mean[0], "wrong": mean[1], "seconds": np.mean(seconds)}
             print(
-                f"{name} | {way}: {good} of {options.seeds}, {mean[0]:.1f} of {len(right)} right and {mean[1]:.1f} wrong, "
-                f"{np.mean(seconds):.1f} s",
+                f"{name} | {way}: {good} of {options.seeds}, {mean[0]:.1f} of {len(right)} right and {mean[1]:.1f} "
+                f"wrong, {np.mean(seconds):.1f} s",
                 flush=True,
             )
             RESULTS.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""Few columns on six measured sets: error and number of columns, ten splits; an SVM after the selection; GMKL beside it.
+"""Few columns on six measured sets: error and number of columns, ten splits; an SVM after the selection; GMKL too.
 
 python benchmarks/feature_sets.py --data FOLDER [--splits 10] [--sets sonar,...] [--methods best,one_se,gmkl,squares]
 FOLDER has the collections that `rarefy.datasets.load` reads. See README.md in this folder.

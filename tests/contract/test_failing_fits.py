@@ -18,7 +18,13 @@ from sklearn.utils.validation import check_is_fitted
 
 import rarefy
 from rarefy.exceptions import ParameterError
-from rarefy.kernel import KernelFeatureSelector, KernelFeatureSelectorCV, KernelSubspace, SubspaceLPSVC
+from rarefy.kernel import (
+    KernelFeatureRegressor,
+    KernelFeatureSelector,
+    KernelFeatureSelectorCV,
+    KernelSubspace,
+    SubspaceLPSVC,
+)
 from rarefy.ranking import OrdinalRankRC, OrdinalRankRCCV, RankRC, RankRCCV
 from rarefy.selection import (
     BestSubsetSelector,
@@ -46,6 +52,7 @@ ESTIMATORS = [
     LPSVMSelector(),
     KernelSubspace(5, random_state=0),
     SubspaceLPSVC(n_components=5, random_state=0),
+    KernelFeatureRegressor(max_iter=3, tol=0.1),
     KernelFeatureSelector(max_iter=3, tol=0.1),
     KernelFeatureSelectorCV(KernelFeatureSelector(max_iter=3, tol=0.1), Cs=[1.0], mus=[0.1], inits=("ones",), cv=2),
     RankRC(),
@@ -125,7 +132,7 @@ def test_bad_data(estimator):
     if not isinstance(estimator, (BSSSelector, LeverageScoreSelector, RRQRSelector, RandomSelector, KernelSubspace)):
         check_fails(estimator, ValueError, lambda e: None, fit=lambda e: e.fit(X, y[:-1]))
     if not isinstance(estimator, (RandomSelector, InformationGainSelector)) and not type(estimator).__name__.startswith(
-        ("BSS", "Leverage", "RRQR", "KernelSubspace")
+        ("BSS", "Leverage", "RRQR", "KernelSubspace", "KernelFeatureRegressor")
     ):
         check_fails(estimator, ValueError, lambda e: None, fit=lambda e: e.fit(X, np.zeros(len(y))))
 

@@ -37,7 +37,6 @@ from rarefy.core.linalg.rows import Array
 from rarefy.core.losses.hinge import SmoothedHinge
 from rarefy.exceptions import ParameterError
 from rarefy.kernel._feature_samples import check_start, encode_classes, to_dense
-from rarefy.kernel._feature_selector_certificate import CertifiedFeatureWeights
 
 LARGEST = 3000
 """Samples up to which all of them have a kernel function by default."""
@@ -56,7 +55,7 @@ class Task:
     classes: NDArray[Any]
 
 
-class FeatureWeightsModel(CertifiedFeatureWeights, SelectorMixin):
+class FeatureWeightsModel(SelectorMixin):
     """What is done with parameters, samples and results; the estimator itself has the words."""
 
     def _task(self, X: Array, y: NDArray[Any], weights: Array) -> Task:
@@ -95,7 +94,7 @@ class FeatureWeightsModel(CertifiedFeatureWeights, SelectorMixin):
         elif self.validation_fraction is None:
             checked = None
         else:
-            checked = validate_model(problem, held, _scores(rough[0], problem.X[held], problem.profile))
+            checked = validate_model(problem, held, scores_of(rough[0], problem.X[held], problem.profile))
         seed = draw_seed(self.random_state) if self.n_starts > 1 else 0
         landmarks = choose_landmarks(problem, m, seed)
         settings = LandmarkSettings(tol=float(self.tol), prune=float(self.prune))
@@ -146,7 +145,7 @@ class FeatureWeightsModel(CertifiedFeatureWeights, SelectorMixin):
             return None
         rest, held = parts
         (found,) = self._search(rest, [rest.classifiers.penalty.mu])
-        return validate_model(problem, held, _scores(found, problem.X[held], problem.profile))
+        return validate_model(problem, held, scores_of(found, problem.X[held], problem.profile))
 
     def _store(self, task: Task, mu: float, found: FeatureSelection, checked: Validation | None) -> None:
         units, nonzero = task.units, np.flatnonzero(found.feature_weights > 0.0)
@@ -190,7 +189,7 @@ class FeatureWeightsModel(CertifiedFeatureWeights, SelectorMixin):
         return tags
 
 
-def _scores(found: FeatureSelection, X: Array, profile: Profile) -> Array:
+def scores_of(found: FeatureSelection, X: Array, profile: Profile) -> Array:
     """The scores of samples in the units of the problem."""
     z = found.feature_weights
     nonzero = np.flatnonzero(z > 0.0)

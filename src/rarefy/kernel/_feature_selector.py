@@ -24,10 +24,11 @@ from rarefy.kernel._feature_samples import (
     warn_if_degenerate,
     warn_not_converged,
 )
+from rarefy.kernel._feature_selector_certificate import CertifiedFeatureWeights
 from rarefy.kernel._path import RegularizationPath
 
 
-class KernelFeatureSelector(FeatureWeightsModel, ClassifierMixin, BaseEstimator):
+class KernelFeatureSelector(CertifiedFeatureWeights, FeatureWeightsModel, ClassifierMixin, BaseEstimator):
     """Kernel SVM that learns a weight for every feature and sets most weights to zero.
 
     Feature k has a weight z_k >= 0 inside the kernel, ``exp(-sum_k z_k^2 (x_k - x'_k)^2)``, and the weights are

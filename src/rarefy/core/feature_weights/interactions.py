@@ -52,7 +52,7 @@ def best_interactions(problem: Problem, allowed: NDArray[np.bool_]) -> Interacti
     usable = np.flatnonzero(allowed & (problem.scales > 0.0))
     X = (problem.X[np.ix_(rows, usable)] / problem.scales[usable]).astype(np.float32)
     Y = problem.classifiers.Y[rows] * problem.classifiers.costs[rows, None]
-    Y = (Y - Y.mean(axis=0)) / np.abs(Y).max()
+    Y = (Y - Y.mean(axis=0)) / (np.abs(Y).max() or 1.0)
     i, j = np.triu_indices(len(rows), 1)
     agree = (Y @ Y.T)[i, j].astype(np.float32)
     alone = _alone(X, i, j, agree) if len(usable) > _IN_TRIPLES else np.zeros(len(usable))
@@ -64,9 +64,11 @@ def best_interactions(problem: Problem, allowed: NDArray[np.bool_]) -> Interacti
 
 
 def _balanced_rows(Y: Array, rng: np.random.Generator) -> Index:
-    """Samples of all classes in turn, as long as each has some."""
+    """Samples of all classes in turn, as long as each has some; of numeric responses, random ones."""
     order = rng.permutation(len(Y))
     classes = np.unique(Y[order], axis=0, return_inverse=True)[1].ravel()
+    if classes.max() >= _ROWS:
+        return np.sort(order[:_ROWS])
     turn = np.empty(len(order), dtype=np.intp)
     for one in range(classes.max() + 1):
         members = np.flatnonzero(classes == one)

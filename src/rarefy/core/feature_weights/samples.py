@@ -113,13 +113,16 @@ def sample_rows(problem: Problem, size: int) -> tuple[Problem, Index]:
     for one in range(classes.max() + 1):
         members = rng.permutation(np.flatnonzero(classes == one))
         taken[members[: max(_AT_LEAST, round(size * len(members) / len(classes)))]] = True
-    return _only(problem, taken), np.flatnonzero(~taken)
+    return keep_rows(problem, taken), np.flatnonzero(~taken)
 
 
-def _only(problem: Problem, taken: NDArray[np.bool_]) -> Problem:
+def keep_rows(problem: Problem, taken: NDArray[np.bool_]) -> Problem:
+    """The problem with some of the samples, and a penalty smaller in proportion to the losses of a constant."""
     of = problem.classifiers
     some = replace(of, Y=of.Y[taken], costs=of.costs[taken])
-    some = replace(some, penalty=of.penalty.with_mu(of.penalty.mu * some.constant() / of.constant()))
+    whole = of.constant()
+    ratio = some.constant() / whole if whole > 0.0 else 1.0
+    some = replace(some, penalty=of.penalty.with_mu(of.penalty.mu * ratio))
     return replace(problem, X=np.ascontiguousarray(problem.X[taken]), classifiers=some)
 
 
@@ -137,7 +140,7 @@ def hold_out(problem: Problem, share: float) -> tuple[Problem, Index] | None:
         if min(size, len(members) - size) < _FEWEST:
             return None
         held[members[:size]] = True
-    return _only(problem, ~held), np.flatnonzero(held)
+    return keep_rows(problem, ~held), np.flatnonzero(held)
 
 
 def validate_model(problem: Problem, held: Index, scores: Array) -> Validation:

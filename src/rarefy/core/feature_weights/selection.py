@@ -240,7 +240,8 @@ def described(problem: Problem, solution: Solution, method: str, curvature: bool
 def _memorized(problem: Problem, solution: Solution) -> bool:
     nonzero = np.flatnonzero(solution.z > 0.0)
     part, z = problem.among(nonzero), solution.z[nonzero]
-    if problem.profile.shape != "rbf" or not len(nonzero) or not nearly_identity(part.X, z):
+    labels = np.all(np.abs(problem.classifiers.Y) == 1.0)
+    if problem.profile.shape != "rbf" or not labels or not len(nonzero) or not nearly_identity(part.X, z):
         return False
     centres = np.flatnonzero(np.any(solution.B != 0.0, axis=1))
     F = part.kernel(centres).matrix(z) @ solution.B[centres] + solution.b
