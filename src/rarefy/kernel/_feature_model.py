@@ -78,21 +78,21 @@ class FeatureWeightsModel(SelectorMixin):
         return Task(problem, units, classes)
 
     def _learn(
-        self, problem: Problem, mus: Sequence[float] | Array
+        self, problem: Problem, mus: Sequence[float] | Array, *, validate: bool
     ) -> tuple[list[FeatureSelection], Validation | None]:
         """One result for each mu, and how a fit to some of the samples, with the first mu, predicts others."""
         m = self._n_landmarks(problem)
         if m is None:
             found = self._search(problem, mus)
-            return found, self._validate(problem.with_mu(float(mus[0])))
+            return found, self._validate(problem.with_mu(float(mus[0]))) if validate else None
         some, others = sample_rows(problem.with_mu(1.0), SAMPLE)
         ratio = some.classifiers.penalty.mu  # of the penalty for some samples to that for all
         rough = self._search(some, np.asarray(mus) * ratio)
         held = np.random.default_rng(0).permutation(others)[: 10 * SAMPLE]
-        if len(held) < SAMPLE // 4:
-            checked = self._validate(some.with_mu(float(mus[0]) * ratio))
-        elif self.validation_fraction is None:
+        if not validate:
             checked = None
+        elif len(held) < SAMPLE // 4:
+            checked = self._validate(some.with_mu(float(mus[0]) * ratio))
         else:
             checked = validate_model(problem, held, scores_of(rough[0], problem.X[held], problem.profile))
         seed = draw_seed(self.random_state) if self.n_starts > 1 else 0

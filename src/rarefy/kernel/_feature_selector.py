@@ -266,7 +266,7 @@ class KernelFeatureSelector(CertifiedFeatureWeights, FeatureWeightsModel, Classi
         owner = type(self).__name__
         task = self._task(*validate_samples(self, X, y, sample_weight))
         mu = automatic_mu(task.problem) if self.mu == "auto" else float(self.mu)
-        (found,), checked = self._learn(task.problem, [mu])
+        (found,), checked = self._learn(task.problem, [mu], validate=self.validation_fraction is not None)
         if not found.converged:
             warn_not_converged(owner, self.method, f"the search stopped after {found.n_iter} rounds")
         self._store(task, mu, found, checked)
@@ -363,7 +363,7 @@ class KernelFeatureSelector(CertifiedFeatureWeights, FeatureWeightsModel, Classi
         models = [clone(self).set_params(mu=float(mu)) for mu in mus]
         check_parameters(models[0])
         task = self._task(*validate_samples(models[0], X, y, sample_weight))
-        found, _ = clone(self).set_params(validation_fraction=None)._learn(task.problem, mus)
+        found, _ = self._learn(task.problem, mus, validate=False)
         for model, mu, one in zip(models, mus, found, strict=True):
             validate_data(model, X, skip_check_array=True)  # stores number and names of the features
             model._store(task, float(mu), one, None)
