@@ -1,4 +1,4 @@
-"""Feature weights in a kernel SVM: a step against the products it needs, and peers to the same validation error.
+"""Feature weights in a kernel SVM: a step against the products it needs, growth, and peers to the same error.
 
 LassoNet and pyHSICLasso are compared with when they are installed. See README.md in this folder.
 """
@@ -23,7 +23,7 @@ from rarefy.core.feature_weights.penalties import L1Penalty
 from rarefy.core.feature_weights.problem import Problem
 from rarefy.core.solvers.trust_region import trust_region
 from rarefy.datasets import make_ndcc
-from rarefy.kernel import KernelFeatureSelector
+from rarefy.kernel import KernelFeatureSelector, KernelFeatureSelectorCV
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -117,9 +117,35 @@ def to_the_same_error(seed=0):
     return found
 
 
+def rows_and_columns(quick):
+    """Seconds of processor time of whole fits as rows and columns grow: exact form, landmark form, cross-validation."""
+    found = {}
+    exact = [(200, 50), (400, 50), (800, 50), (400, 200), (400, 800)]
+    landmark = [(5_000, 100), (10_000, 100), (20_000, 100), (50_000, 100)]
+    folds = [(120, 10), (300, 50)]
+    if quick:
+        exact, landmark, folds = exact[:1], [(4000, 20)], folds[:1]
+    for name, sizes, make in (
+        ("exact", exact, lambda: KernelFeatureSelector(n_landmarks=None)),
+        ("landmarks", landmark, lambda: KernelFeatureSelector(n_landmarks=100 if quick else 500)),
+        ("cross-validation", folds, KernelFeatureSelectorCV),
+    ):
+        for n, d in sizes:
+            X = np.random.default_rng(0).standard_normal((n, d))
+            y = X[:, 0] * X[:, 1] > 0
+            start = time.process_time()
+            model = make().fit(X, y)
+            seconds, right = time.process_time() - start, model.get_support(indices=True).tolist() == [0, 1]
+            found[f"{name} {n}x{d}"] = {"seconds": seconds, "exactly the right columns": right}
+            print(f"{name} {n}x{d}: {seconds:.1f} s of processor time, right columns: {right}", flush=True)
+    return found
+
+
 def _ours(**options):
+    published = {"init": "ones", "standardize": False, "prune": 0.0, "validation_fraction": None}
+
     def select(X, y):
-        return [KernelFeatureSelector(4.0, 2.0**-7, **options).fit(X, y).get_support(indices=True)]
+        return [KernelFeatureSelector(4.0, 2.0**-7, **published, **options).fit(X, y).get_support(indices=True)]
 
     return select
 
@@ -158,6 +184,7 @@ def main():
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     results = {"step": weight_half(200, 300) if options.quick else weight_half()}
+    results["growth"] = rows_and_columns(options.quick)
     if not options.quick:
         results["peers"] = to_the_same_error()
     RESULTS.mkdir(exist_ok=True)

@@ -5,6 +5,10 @@ import numpy as np
 from rarefy.core.feature_weights.classifiers import Classifiers
 from rarefy.core.feature_weights.penalties import L1Penalty
 from rarefy.core.feature_weights.problem import Problem
+from rarefy.kernel import KernelFeatureSelector
+
+PLAIN = {"init": "ones", "standardize": False, "prune": 0.0, "validation_fraction": None}
+"""One search from all ones on the features as they are, and nothing after it."""
 
 
 def crossed(seed=0, n=80, d=6, informative=(1, 4)):
@@ -19,6 +23,11 @@ def products(seed=1, n=100, d=8):
     """Two classes by the sign of the product of the first two features."""
     X = np.random.default_rng(seed).standard_normal((n, d))
     return X, np.where(X[:, 0] * X[:, 1] > 0, "good", "bad")
+
+
+def plain_selector(C=1.0, mu=0.01, **parameters):
+    """A selector that does one search only."""
+    return KernelFeatureSelector(C, mu, **PLAIN | parameters)
 
 
 def two_class_problem(X, positive, mu, penalty=L1Penalty):

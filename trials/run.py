@@ -1,9 +1,10 @@
-"""Run trials: python trials/run.py [--problems N] [--seed S] [--forgeries, --subsets, --ranking, --kills or --inputs].
+"""Run trials: python trials/run.py [--problems N] [--seed S] [--forgeries | --subsets | --ranking | --kills | ...].
 
 Of N problems two thirds are about kernel matrices, spread over the decades of the condition number, and one third is
 about objectives. With --ranking, N problems are about bounds on scores, a fifth as many are about solvers, and every
 promise is made N times. With --kills, N commands are ended at random moments. With --inputs, N malformed inputs go
-through the commands. What is wrong is printed as it is found,
+through the commands. With --features, every problem of the kernel feature selectors has N seeds. What is wrong is
+printed as it is found,
 --output FILE writes all counts, and the exit code is 1 if anything is wrong.
 """
 
@@ -18,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from trials.exact import DECADES, objective_trial, trial  # noqa: E402
+from trials.features import ESTIMATORS, feature_trials  # noqa: E402
 from trials.forgeries import forgery_matrix  # noqa: E402
 from trials.inputs import input_trials  # noqa: E402
 from trials.kills import kill_trials  # noqa: E402
@@ -74,6 +76,7 @@ def main():
     parser.add_argument("--ranking", action="store_true", help="bounds, promises and solvers of rankers instead")
     parser.add_argument("--kills", action="store_true", help="commands that are ended at random moments instead")
     parser.add_argument("--inputs", action="store_true", help="malformed inputs through the commands instead")
+    parser.add_argument("--features", action="store_true", help="what kernel feature selectors find instead")
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     start = time.perf_counter()
@@ -91,6 +94,10 @@ def main():
         tables = {"kills": _sum(kill_trials(options.problems, options.seed), wrong)}
     elif options.inputs:
         tables, wrong = input_trials(options.problems, options.seed)
+    elif options.features:
+        wrong = []
+        runs = {make.__name__: feature_trials(options.problems, options.seed, make) for make in ESTIMATORS}
+        tables = {name: _sum(run, wrong) for name, run in runs.items()}
     else:
         tables, wrong = exact_trials(options.problems, options.seed)
     total = sum(tables.values(), Counter())

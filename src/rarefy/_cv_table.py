@@ -55,7 +55,7 @@ class CVTable:
         ax, columns, axis = new_axes() if ax is None else ax, self._cv_columns(), f"param_{self._along}"
         others = [name for name in columns if name.startswith("param_") and name != axis]
         x, means = np.array(columns[axis], dtype=np.float64), np.asarray(columns["mean_test_score"])
-        labels = [", ".join(f"{name[6:]}={columns[name][i]}" for name in others) for i in range(len(x))]
+        labels = [", ".join(f"{name[6:]}={_short(columns[name][i])}" for name in others) for i in range(len(x))]
         for label in dict.fromkeys(labels):
             at = np.array([i for i in range(len(x)) if labels[i] == label])
             at = at[np.argsort(x[at], kind="stable")]
@@ -67,3 +67,7 @@ class CVTable:
         if others:
             ax.legend(frameon=False)
         return ax
+
+
+def _short(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 import rarefy
 from rarefy.exceptions import ParameterError
 from rarefy.kernel import (
+    KernelFeatureRegressor,
     KernelFeatureSelector,
     KernelFeatureSelectorCV,
     KernelSubspace,
@@ -53,6 +54,7 @@ ESTIMATORS = [
     KernelSubspace(5, random_state=0),
     SubspaceLPSVC(n_components=5, random_state=0),
     SubspaceLPSVCCV(SubspaceLPSVC(n_components=5, random_state=0), alphas=[0.3], gammas=[0.5], cv=3),
+    KernelFeatureRegressor(max_iter=3, tol=0.1),
     KernelFeatureSelector(max_iter=3, tol=0.1),
     KernelFeatureSelectorCV(KernelFeatureSelector(max_iter=3, tol=0.1), Cs=[1.0], mus=[0.1], inits=("ones",), cv=2),
     RankRC(),
@@ -60,7 +62,8 @@ ESTIMATORS = [
     OrdinalRankRCCV(alphas=[0.01], cv=2),
     OrdinalRankRC(),
 ]
-MANY_PARAMETERS = {"RankRC": 18, "SubspaceLPSVC": 17}  # five of them describe the kernel, as in scikit-learn's Nystroem
+# Five of them describe the kernel, as in scikit-learn's Nystroem.
+MANY_PARAMETERS = {"RankRC": 18, "SubspaceLPSVC": 17, "KernelFeatureSelector": 20}
 everyone = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
 
 
@@ -131,7 +134,7 @@ def test_bad_data(estimator):
     if not isinstance(estimator, (BSSSelector, LeverageScoreSelector, RRQRSelector, RandomSelector, KernelSubspace)):
         check_fails(estimator, ValueError, lambda e: None, fit=lambda e: e.fit(X, y[:-1]))
     if not isinstance(estimator, (RandomSelector, InformationGainSelector)) and not type(estimator).__name__.startswith(
-        ("BSS", "Leverage", "RRQR", "KernelSubspace")
+        ("BSS", "Leverage", "RRQR", "KernelSubspace", "KernelFeatureRegressor")
     ):
         check_fails(estimator, ValueError, lambda e: None, fit=lambda e: e.fit(X, np.zeros(len(y))))
 

@@ -19,6 +19,7 @@ from sklearn.utils.estimator_checks import check_estimator, estimator_checks_gen
 import rarefy.kernel
 import rarefy.ranking
 from rarefy.kernel import (
+    KernelFeatureRegressor,
     KernelFeatureSelector,
     KernelFeatureSelectorCV,
     KernelSubspace,
@@ -26,6 +27,9 @@ from rarefy.kernel import (
     SubspaceLPSVCCV,
 )
 from rarefy.ranking import OrdinalRankRC, OrdinalRankRCCV, RankRC, RankRCCV, SmoothedHinge
+
+# Labels of some of scikit-learn's checks are noise.
+pytestmark = pytest.mark.filterwarnings("ignore:KernelFeature.* found nothing that holds for other samples")
 
 INSTANCES = [
     KernelSubspace(random_state=0),
@@ -55,6 +59,7 @@ INSTANCES = [
     RankRCCV(RankRC(basis=8, landmarks="leverage", gamma="scale", random_state=0), alphas=[0.1, 1.0], cv=2),
     OrdinalRankRC(0.1, random_state=0),
     OrdinalRankRC(0.1, basis=20, solver="stochastic", max_iter=2, random_state=0),
+    KernelFeatureRegressor(),
     KernelFeatureSelector(random_state=0),
     KernelFeatureSelector(2.0, 0.1, method="ao", kernel="poly", degree=2, init="scaled", tol=0.1),
     KernelFeatureSelector(2.0, 0.1, method="full", n_starts=2, tol=0.1, random_state=0),
@@ -101,8 +106,10 @@ def data():
 
 
 def data_for(estimator):
-    """Three classes, or two for who ranks one class above the other."""
+    """Three classes, or two for who ranks one class above the other; numbers for a regression."""
     X, y = data()
+    if isinstance(estimator, KernelFeatureRegressor):
+        return X, X[:, 0] + (y == "spam")
     return (X, np.where(y == "spam", "spam", "other")) if isinstance(estimator, (RankRC, RankRCCV)) else (X, y)
 
 
@@ -113,7 +120,10 @@ def fitted(estimator):
 
 
 def output(estimator, X):
-    return estimator.decision_function(X) if hasattr(estimator, "decision_function") else estimator.transform(X)
+    for method in ("decision_function", "predict"):
+        if hasattr(estimator, method):
+            return getattr(estimator, method)(X)
+    return estimator.transform(X)
 
 
 def test_every_public_estimator_is_listed_here():

@@ -11,7 +11,7 @@ from rarefy.core.feature_weights.joint import reduced
 from rarefy.core.feature_weights.objectives import ReducedPoint, WholePoint
 from rarefy.core.feature_weights.penalties import L1Penalty, SquaredPenalty
 from rarefy.core.feature_weights.problem import Problem, Solution
-from rarefy.core.feature_weights.starts import _promising, kernel_is_identity, scaled_start, screened_search
+from rarefy.core.feature_weights.starts import _promising, nearly_identity, scaled_start, screened_search
 from rarefy.core.solvers.trust_region import Minimum
 
 # Theory
@@ -206,11 +206,12 @@ def test_scaled_start_gives_mean_squared_distance_one():
     assert np.mean([np.sum((z * (a - b)) ** 2) for a in X for b in X]) == pytest.approx(1.0, rel=1e-10)
 
 
-def test_the_kernel_matrix_of_distant_samples_is_the_identity():
-    samples = np.arange(5.0)[:, None]
-    assert kernel_is_identity(samples, np.array([6.1]))
-    assert not kernel_is_identity(samples, np.array([5.9]))
-    assert not kernel_is_identity(samples[:1], np.array([100.0])), "one sample has no distance to another"
+def test_the_kernel_matrix_of_distant_samples_is_nearly_the_identity():
+    samples = np.arange(5.0)[:, None]  # the nearest other sample has distance 1
+    narrow = float(np.sqrt(np.log(10.0)))  # where its kernel value is a tenth
+    assert nearly_identity(samples, np.array([1.01 * narrow]))
+    assert not nearly_identity(samples, np.array([0.99 * narrow]))
+    assert not nearly_identity(samples[:1], np.array([100.0])), "one sample has no distance to another"
 
 
 def test_screening_starts_with_the_most_promising_features():

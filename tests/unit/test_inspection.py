@@ -214,7 +214,16 @@ def test_scores_of_a_kernel_selector_and_of_a_search(wide):
     display = PathDisplay.from_estimator(model, parameter="C")
     np.testing.assert_allclose(display.lines_[0].get_ydata(), means[:, list(model.mus_).index(model.mu_)])
     assert display.chosen == model.C_
-    with pytest.raises(ParameterError, match=r"must be 'mu' or 'C' .* got 'gamma'"):
+    display = PathDisplay.from_estimator(model, parameter="n_features")
+    sizes, best = display.lines_[0].get_xdata(), display.lines_[0].get_ydata()
+    assert np.all(np.diff(sizes) > 0)
+    assert np.all(np.diff(best) > 0)
+    assert best[-1] == means.max()
+    model.cv_scores_[0, :, 1:] = np.nan  # given up after a fold
+    model.C_ = model.Cs_[1]
+    assert len(PathDisplay.from_estimator(model, parameter="C").lines_[0].get_xdata()) == 1
+    assert len(PathDisplay.from_estimator(model).lines_[0].get_xdata()) == 2
+    with pytest.raises(ParameterError, match=r"must be 'mu', 'C' or 'n_features' .* got 'gamma'"):
         PathDisplay.from_estimator(model, parameter="gamma")
     grid = {"ridge__alpha": [1.0, 100.0], "ridge__solver": ["svd", "cholesky"]}
     search = GridSearchCV(make_pipeline(StandardScaler(), Ridge()), grid).fit(*wide)

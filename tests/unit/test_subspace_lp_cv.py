@@ -87,16 +87,10 @@ def test_the_order_of_the_rows_does_not_matter():
     """Sonar echoes come sorted by angle: folds of neighbours chose a penalty that cost eleven points."""
     rng = np.random.default_rng(0)
     angle = np.sort(rng.uniform(-3, 3, 160))
-    X = np.column_stack([angle + 0.3 * rng.standard_normal(160), rng.standard_normal(160)])
-    y = np.sin(2 * angle) + 0.3 * X[:, 1] > 0
-    order = rng.permutation(160)
-    options = {"alphas": [0.1, 1.0, 10.0], "gammas": [1.0]}
-    sorted_, shuffled = (
-        SubspaceLPSVCCV(SubspaceLPSVC(random_state=0), **options).fit(X[i], y[i]) for i in (np.arange(160), order)
-    )
-    assert abs(sorted_.best_score_ - shuffled.best_score_) < 0.08
-    neighbours = SubspaceLPSVCCV(SubspaceLPSVC(random_state=0), cv=5, **options).fit(X, y)
-    assert neighbours.best_score_ < sorted_.best_score_ - 0.1
+    X, y = np.column_stack([angle, rng.standard_normal(160)]), np.sin(2 * angle) > 0
+    one, options = SubspaceLPSVC(random_state=0), {"alphas": [0.1, 1.0, 10.0], "gammas": [1.0]}
+    shuffled, neighbours = (SubspaceLPSVCCV(one, cv=cv, **options).fit(X, y).best_score_ for cv in (None, 5))
+    assert shuffled > neighbours + 0.05
 
 
 def test_dimensions_weights_and_kernel_matrices(wine):

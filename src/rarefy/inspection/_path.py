@@ -177,7 +177,9 @@ class PathDisplay(Display):
         estimator : estimator
             A fitted RankRCCV, OrdinalRankRCCV, KernelFeatureSelectorCV, or a search of scikit-learn.
         parameter : str or None, default=None
-            The parameter, as in `best_params_`; None means "alpha", and "mu" of a KernelFeatureSelectorCV.
+            The parameter, as in `best_params_`; None means "alpha", and "mu" of a KernelFeatureSelectorCV. Of that one
+            it can also be "C", or "n_features": then the best scores with at most so many features, on average over the
+            folds and before pruning, are drawn, from which a person can choose.
         ax : matplotlib axes or None, default=None
             Where to draw; None makes a new figure.
 
@@ -209,14 +211,29 @@ def _class_names(path: RegularizationPath, n_lines: int) -> Any:
 
 
 def _of_kernel_selector(estimator: KernelFeatureSelectorCV, parameter: str) -> dict[str, Any]:
-    """Along the penalties with the chosen cost, or along the costs with the chosen penalty."""
-    scores = estimator.cv_scores_[..., np.isfinite(estimator.cv_scores_).all(axis=(0, 1))]
+    """Along the penalties with the chosen cost, along the costs with the chosen penalty, or along numbers of features.
+
+    Combinations that were given up after some folds are left out.
+    """
+    used = np.isfinite(estimator.cv_scores_).any(axis=(0, 1))
+    scores, sizes = estimator.cv_scores_[..., used], estimator.cv_n_features_[..., used]
+    i, j = np.argmax(estimator.Cs_ == estimator.C_), np.argmax(estimator.mus_ == estimator.mu_)
+    chosen: float
     if parameter == "mu":
-        values, chosen, table = estimator.mus_, estimator.mu_, scores[np.argmax(estimator.Cs_ == estimator.C_)]
+        values, chosen, table = estimator.mus_, float(estimator.mu_), scores[i]
     elif parameter == "C":
-        values, chosen, table = estimator.Cs_, estimator.C_, scores[:, np.argmax(estimator.mus_ == estimator.mu_)]
+        values, chosen, table = estimator.Cs_, estimator.C_, scores[:, j]
+    elif parameter == "n_features":
+        values, table = sizes.mean(axis=2).ravel(), scores.reshape(-1, scores.shape[2])
+        chosen = float(sizes[i, j].mean())
     else:
-        raise ParameterError(f"parameter of PathDisplay must be 'mu' or 'C' for this estimator; got {parameter!r}.")
+        raise ParameterError(
+            f"parameter of PathDisplay must be 'mu', 'C' or 'n_features' for this estimator; got {parameter!r}."
+        )
+    whole = np.isfinite(table).all(axis=1)
+    if parameter == "n_features":
+        whole &= _best_so_far(values, table.mean(axis=1))
+    values, table = values[whole], table[whole]
     return {
         "values": values,
         "means": table.mean(axis=1),
@@ -224,6 +241,16 @@ def _of_kernel_selector(estimator: KernelFeatureSelectorCV, parameter: str) -> d
         "chosen": chosen,
         "parameter": parameter,
     }
+
+
+def _best_so_far(sizes: Array, scores: Array) -> NDArray[np.bool_]:
+    """Which points no other beats with at most as many features."""
+    order = np.lexsort([-np.nan_to_num(scores, nan=-np.inf), sizes])
+    best, mask = -np.inf, np.zeros(len(sizes), dtype=bool)
+    for at in order:
+        if scores[at] > best:
+            best, mask[at] = scores[at], True
+    return mask
 
 
 def _of_search(estimator: Any, parameter: str) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Kernel methods that use few kernel functions, few dimensions or few features."""
 
+from rarefy.kernel._feature_regressor import KernelFeatureRegressor
 from rarefy.kernel._feature_selector import KernelFeatureSelector
 from rarefy.kernel._feature_selector_cv import KernelFeatureSelectorCV
 from rarefy.kernel._kernels import histogram_intersection_kernel, spline_kernel, wave_kernel
@@ -9,6 +10,7 @@ from rarefy.kernel._subspace_lp import SubspaceLPSVC
 from rarefy.kernel._subspace_lp_cv import SubspaceLPSVCCV
 
 __all__ = [
+    "KernelFeatureRegressor",
     "KernelFeatureSelector",
     "KernelFeatureSelectorCV",
     "KernelSubspace",

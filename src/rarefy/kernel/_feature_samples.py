@@ -4,14 +4,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import norm
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from rarefy._warnings import warn_user
-from rarefy.core.feature_weights.starts import kernel_is_identity
+from rarefy.core.feature_weights.samples import Validation
 from rarefy.core.linalg.rows import Array
 from rarefy.exceptions import DegenerateDataError, ParameterError, RarefyWarning
+
+STARTS = ("auto", "ones", "scaled", "interactions")
+"""Names of starts."""
+_BY_CHANCE = 0.05
+"""Share of models of noise that may pass for better than chance."""
 
 
 def validate_samples(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Array, NDArray[Any], Array]:
@@ -50,8 +56,8 @@ def encode_classes(y: NDArray[Any], owner: str) -> tuple[NDArray[Any], NDArray[n
 
 
 def check_start(name: str, value: Any, n_features: int, owner: str) -> str | Array:
-    """Check one start: "ones", "scaled" or a weight for each feature, which are returned as an array."""
-    if isinstance(value, str) and value in ("ones", "scaled"):
+    """Check one start: a name or a weight for each feature, which are returned as an array."""
+    if isinstance(value, str) and value in STARTS:
         return value
     try:
         weights = np.array(value, dtype=np.float64)
@@ -62,8 +68,9 @@ def check_start(name: str, value: Any, n_features: int, owner: str) -> str | Arr
         if np.all(np.isfinite(weights)) and weights.min() >= 0.0 and weights.any():
             return weights
         got = f"{weights}"
+    words = ", ".join(repr(one) for one in STARTS)
     raise ParameterError(
-        f"{name} of {owner} must be 'ones', 'scaled' or {n_features} finite weights >= 0, one for each feature and not "
+        f"{name} of {owner} must be {words} or {n_features} finite weights >= 0, one for each feature and not "
         f"all zero; got {got}."
     )
 
@@ -78,17 +85,44 @@ def warn_not_converged(owner: str, method: str, what: str) -> None:
 
 def warn_if_degenerate(model: Any, owner: str) -> None:
     """Warn if a fitted model selected no feature, or if its kernel is so narrow that it overfits."""
-    weights = model.feature_weights_
     if not model.support_.any():
         warn_user(
-            f"{owner} selected no feature: the penalty mu={model.mu:.4g} is so large that all weights are zero, or the "
-            "kernel matrix is numerically constant at the start. Lower mu; standardise the features, or use "
+            f"{owner} selected no feature: the penalty mu={model.mu_:.4g} is so large that all weights are zero, or "
+            "the kernel matrix is numerically constant at the start. Lower mu; standardise the features, or use "
             "init='scaled'.",
             RarefyWarning,
         )
-    elif model.kernel == "rbf" and kernel_is_identity(model.support_vectors_, weights[weights > 0.0]):
+    elif model._memorized:
         warn_user(
-            f"{owner} overfits: with the learned weights the kernel matrix is numerically the identity. Standardise "
-            "the features, or use init='scaled' or a larger mu.",
+            f"{owner} overfits: all training samples are classified correctly, and with the learned weights the "
+            "kernel matrix is close to the identity, so that each sample knows little but itself. Standardise the "
+            "features, or use init='scaled' or a larger mu.",
+            RarefyWarning,
+        )
+
+
+def warn_if_chance(owner: str, checked: Validation, tried: int = 1) -> None:
+    """Warn if a model, the best of several, predicts samples that it has not seen no better than chance.
+
+    The best of several exceeds chance more often than one of them, so the limit is higher (Bonferroni's inequality).
+    """
+    if checked.deviations <= norm.isf(_BY_CHANCE / tried):
+        warn_user(
+            f"{owner} found nothing that holds for other samples: a fit without some of the samples predicts these no "
+            f"better than chance (accuracy {checked.accuracy:.2f}). Do not rely on the selected features; try "
+            "KernelFeatureSelectorCV, other parameters or more samples.",
+            RarefyWarning,
+        )
+
+
+def warn_if_worse(owner: str, accuracy: float, promised: Validation) -> None:
+    """Warn if the weights of the last fit are worse in the folds than those that were learned there."""
+    p = promised.accuracy
+    error = np.sqrt(max(p * (1.0 - p), 1.0 / promised.n) / promised.n)
+    if accuracy < p - 2.0 * error:
+        warn_user(
+            f"{owner}: the fit to all samples is worse than those in the folds. With its weights, classifiers of the "
+            f"folds have an accuracy of {accuracy:.2f} on held-out samples; with their own weights they had {p:.2f}. "
+            "Raise n_starts of the estimator, or use other starts.",
             RarefyWarning,
         )

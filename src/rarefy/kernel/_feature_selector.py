@@ -1,41 +1,28 @@
 """Feature selection inside a kernel support vector machine."""
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, clone
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from rarefy._estimator import Estimator
 from rarefy._fit import check_parameters, fit_method
-from rarefy._parameters import COUNT, NOT_NEGATIVE, POSITIVE, check_grid, draw_seed
-from rarefy._progress import progress_line
+from rarefy._parameters import COUNT, NOT_NEGATIVE, POSITIVE, SHARE, Number, check_grid
 from rarefy._selection_table import SelectionTable
-from rarefy.core.feature_weights.kernel import Profile, Shape
+from rarefy.core.feature_weights.kernel import Shape
 from rarefy.core.feature_weights.penalties import PENALTIES
-from rarefy.core.feature_weights.problem import Problem
+from rarefy.core.feature_weights.samples import automatic_mu
 from rarefy.core.feature_weights.search import METHODS
-from rarefy.core.feature_weights.selection import (
-    FeatureSelection,
-    Progress,
-    SearchSettings,
-    decision_scores,
-    labelled_problem,
-    selection_path,
-    start_weights,
-)
 from rarefy.core.linalg.rows import Array
-from rarefy.core.losses.hinge import SmoothedHinge
+from rarefy.kernel._feature_model import FeatureWeightsModel
 from rarefy.kernel._feature_samples import (
-    check_start,
-    encode_classes,
-    to_dense,
+    STARTS,
     validate_samples,
+    warn_if_chance,
     warn_if_degenerate,
     warn_not_converged,
 )
@@ -43,25 +30,26 @@ from rarefy.kernel._feature_selector_certificate import CertifiedFeatureWeights
 from rarefy.kernel._path import RegularizationPath
 
 
-class KernelFeatureSelector(CertifiedFeatureWeights, SelectionTable, SelectorMixin, ClassifierMixin, Estimator):
+class KernelFeatureSelector(CertifiedFeatureWeights, SelectionTable, FeatureWeightsModel, ClassifierMixin, Estimator):
     """Kernel SVM that learns a weight for every feature and sets most weights to zero.
 
     Feature k has a weight z_k >= 0 inside the kernel, ``exp(-sum_k z_k^2 (x_k - x'_k)^2)``, and the weights are
     learned together with the SVM: ``1/2 ||f||^2 + C sum of smoothed hinge losses + mu sum_k z_k`` is minimised, or the
     same with ``mu sum_k z_k^2``. The estimator finds features that are informative only in combination, and shows
-    which features an SVM with a Gaussian kernel uses. It is a classifier and a selector. Standardise the features
-    first.
+    which features an SVM with a Gaussian kernel uses. It is a classifier and a selector.
 
-    The problem is not convex, and a weight that is zero stays zero, so the result depends on the start. The consensus
-    over several starts, `n_starts`, often finds a better solution than a single one.
+    The problem is not convex, and a weight that is zero stays zero, so the result depends on the start. By default
+    three starts are tried, the lowest objective is kept, small weights are dropped, and the same is done without a
+    quarter of the samples to see whether what is found holds for samples that were not used.
 
     Parameters
     ----------
     C : float, default=1.0
         Factor on the losses, > 0.
-    mu : float, default=0.01
+    mu : float or "auto", default="auto"
         Factor on the penalty of the weights, >= 0. A larger one selects fewer features, though with
-        ``penalty="squares"`` not always.
+        ``penalty="squares"`` not always. "auto" is a fifteenth of the losses of the best constant classifier: ``C
+        n_samples / 30`` for two classes of the same size and the default `eps`.
     method : {"ao2", "ao1", "ao", "full", "reduced", "gmkl"}, default="ao2"
         How to search. "ao" optimises classifier and weights in turn; "ao1" also optimises the margin in the turn of
         the weights; "ao2" does so for a classifier that is scaled to norm 1; "full" optimises classifier and weights
@@ -73,12 +61,30 @@ class KernelFeatureSelector(CertifiedFeatureWeights, SelectionTable, SelectorMix
     polish : bool, default=True
         Whether "ao", "ao1", "ao2" and "full" are followed by up to 300 steps of "reduced", which converges fast near a
         minimum, where the others are slow.
-    init : {"ones", "scaled"} or array-like of shape (n_features,), default="ones"
-        The weights at the start. With "scaled" all are equal, and the mean squared distance between two samples is 1. A
-        feature with weight zero at the start is not selected.
+    init : {"auto", "ones", "scaled", "interactions"} or array-like of shape (n_features,), default="auto"
+        The weights at the start. With "scaled" all are equal, and the mean squared distance between two samples is 1.
+        "interactions" starts from the pair or the triple of features whose kernel agrees best with the labels (of more
+        than 400 and 100 features, half of the compared ones are the best alone and half are random), and brings in
+        others that lower the objective. "auto" tries these three, and the lowest objective wins. A feature with
+        weight zero in a given start is not selected.
     n_starts : int, default=1
-        Number of searches in a round. With more than one, searches start from randomly perturbed weights, and features
-        that less than a third of them select are left out of the next round.
+        Number of searches in a round from the first start. With more than one, searches start from randomly perturbed
+        weights, and features that less than a third of them select are left out of the next round.
+    standardize : bool, default=True
+        Whether features are centred and divided by their standard deviations first, so that their units do not matter.
+        `feature_weights_` are then those of the standardised features.
+    prune : float, default=0.2
+        Share of the largest weight, times standard deviation, below which features are dropped; the others are learned
+        again. 0 keeps all that are not negligible.
+    n_landmarks : int, None or "auto", default="auto"
+        Number of kernel functions. With fewer than samples, weights are first learned from about 1000 samples, with all
+        starts, and then from all samples for a classifier in the span of the kernel functions of so many random
+        samples. None means as many as samples; "auto" means that for up to 3000 samples, and 500 for more.
+    validation_fraction : float or None, default=0.25
+        Share of the samples of each class that are left out of an additional fit, to see whether it predicts them
+        better than chance; a warning says if it does not. None means no such fit; nor is there one if a class has
+        fewer than ten samples in that share. With fewer landmarks than samples this is the fit to 1000 samples, which
+        predicts others.
     kernel : {"rbf", "poly"}, default="rbf"
         The Gaussian kernel, or ``(sum_k z_k^2 x_k x'_k + coef0) ** degree``.
     degree : int, default=3
@@ -86,8 +92,8 @@ class KernelFeatureSelector(CertifiedFeatureWeights, SelectionTable, SelectorMix
     coef0 : float, default=1.0
         Constant of the polynomial kernel, >= 0.
     screening : int or None, default=None
-        Number of features to search among at first; others are brought in while they lower the objective. None means
-        all.
+        Number of features to search among at first, from "ones", "scaled" or a given start; others are brought in while
+        they lower the objective. None means all.
     eps : float, default=0.5
         Half the length of the curved piece of the smoothed hinge, > 0.
     tol : float, default=1e-3
@@ -101,16 +107,23 @@ class KernelFeatureSelector(CertifiedFeatureWeights, SelectionTable, SelectorMix
     Attributes
     ----------
     feature_weights_ : ndarray of shape (n_features_in_,)
-        The weights z.
+        The weights z: of the standardised features, or of the features as they are with ``standardize=False``.
+    raw_feature_weights_ : ndarray of shape (n_features_in_,)
+        The weights of the features in their own units: `feature_weights_` divided by `scale_`.
     support_ : ndarray of shape (n_features_in_,)
         Mask of the selected features: those whose weight times standard deviation is more than a hundredth of the
         largest.
     ranking_ : ndarray of shape (n_features_in_,)
         Rank of each feature by weight times standard deviation; 1 is the largest, and equal ones have equal ranks.
+    mu_ : float
+        The factor on the penalty that was used.
+    validation_score_ : float
+        Accuracy of the additional fit on the samples that it did not use; nan without one.
     curvature_ : float
-        Smallest eigenvalue of the Hessian in the selected weights, after minimisation over the classifier: negative at
-        a saddle point, nonnegative up to rounding at a minimum. With ``penalty="squares"`` in all weights, because
-        zero is no bound there. nan for "gmkl", which has another objective.
+        Smallest eigenvalue of the Hessian, in the selected weights, of the objective after minimisation over the
+        classifier: negative at a saddle point, nonnegative up to rounding at a minimum. With ``penalty="squares"`` in
+        all weights, because zero is no bound there. nan for "gmkl", which has another objective, and with
+        fewer landmarks than samples.
     objective_ : float
         The value of the objective.
     history_ : ndarray of shape (n_values,)
@@ -124,7 +137,9 @@ class KernelFeatureSelector(CertifiedFeatureWeights, SelectionTable, SelectorMix
     intercept_ : ndarray of shape (n_classifiers,)
         Intercepts.
     support_vectors_ : ndarray of shape (n_support_vectors, n_nonzero)
-        The samples of the kernel functions, in the features with a nonzero weight.
+        The samples of the kernel functions, in the features with a nonzero weight and in the units of X.
+    mean_, scale_ : ndarray of shape (n_features_in_,)
+        What is subtracted from the features and what they are divided by; zeros and ones with ``standardize=False``.
     classes_ : ndarray of shape (n_classes,)
         The class labels. More than two have one classifier each, against the others, with the same feature weights.
     n_features_in_ : int
@@ -151,24 +166,28 @@ class KernelFeatureSelector(CertifiedFeatureWeights, SelectionTable, SelectorMix
 
     >>> import numpy as np
     >>> from rarefy.kernel import KernelFeatureSelector
-    >>> X = np.random.default_rng(0).standard_normal((120, 8))
+    >>> X = np.random.default_rng(0).standard_normal((200, 30))
     >>> y = np.where(X[:, 2] * X[:, 5] > 0, "same", "different")
-    >>> model = KernelFeatureSelector(C=1.0, mu=1.0).fit(X, y)
+    >>> model = KernelFeatureSelector().fit(X, y)
     >>> model.get_support(indices=True)
     array([2, 5])
-    >>> bool(model.score(X, y) > 0.95)
+    >>> bool(model.validation_score_ > 0.85)
     True
     """
 
     _guide = "kernel_features"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "C": [POSITIVE],
-        "mu": [NOT_NEGATIVE],
+        "mu": [NOT_NEGATIVE, StrOptions({"auto"})],
         "method": [StrOptions(set(METHODS))],
         "penalty": [StrOptions(set(PENALTIES))],
         "polish": ["boolean"],
-        "init": [StrOptions({"ones", "scaled"}), "array-like"],
+        "init": [StrOptions(set(STARTS)), "array-like"],
         "n_starts": [COUNT],
+        "standardize": ["boolean"],
+        "prune": [Number(Real, 0, 1, closed="left")],
+        "n_landmarks": [COUNT, StrOptions({"auto"}), None],
+        "validation_fraction": [SHARE, None],
         "kernel": [StrOptions({"rbf", "poly"})],
         "degree": [COUNT],
         "coef0": [NOT_NEGATIVE],
@@ -182,13 +201,17 @@ class KernelFeatureSelector(CertifiedFeatureWeights, SelectionTable, SelectorMix
     def __init__(
         self,
         C: float = 1.0,
-        mu: float = 0.01,
+        mu: float | str = "auto",
         *,
         method: str = "ao2",
         penalty: str = "weights",
         polish: bool = True,
-        init: Any = "ones",
+        init: Any = "auto",
         n_starts: int = 1,
+        standardize: bool = True,
+        prune: float = 0.2,
+        n_landmarks: int | str | None = "auto",
+        validation_fraction: float | None = 0.25,
         kernel: Shape = "rbf",
         degree: int = 3,
         coef0: float = 1.0,
@@ -205,6 +228,10 @@ class KernelFeatureSelector(CertifiedFeatureWeights, SelectionTable, SelectorMix
         self.polish = polish
         self.init = init
         self.n_starts = n_starts
+        self.standardize = standardize
+        self.prune = prune
+        self.n_landmarks = n_landmarks
+        self.validation_fraction = validation_fraction
         self.kernel = kernel
         self.degree = degree
         self.coef0 = coef0
@@ -240,20 +267,24 @@ class KernelFeatureSelector(CertifiedFeatureWeights, SelectionTable, SelectorMix
             If fewer than two classes have samples with positive weight, or squared distances overflow.
         """
         owner = type(self).__name__
-        problem, classes = self._problem(*validate_samples(self, X, y, sample_weight))
-        (found,) = self._search(problem, [self.mu])
+        task = self._task(*validate_samples(self, X, y, sample_weight))
+        mu = automatic_mu(task.problem) if self.mu == "auto" else float(self.mu)
+        (found,), checked = self._learn(task.problem, [mu], validate=self.validation_fraction is not None)
         if not found.converged:
             warn_not_converged(owner, self.method, f"the search stopped after {found.n_iter} rounds")
-        self._store(classes, problem.profile, found)
+        self._store(task, mu, found, checked)
         warn_if_degenerate(self, owner)
+        if checked is not None and found.support.any():
+            warn_if_chance(owner, checked)
         return self
 
     def mu_path(self, X: Any, y: Any, mus: Any, sample_weight: Any = None) -> RegularizationPath:
         """Learn for several values of `mu`, each from the weights of the next smaller one.
 
         The path goes from the smallest mu to the largest, and features leave one after the other. With
-        ``penalty="weights"`` a feature that has left does not come back; with "squares" it can. `n_starts` and
-        `screening` apply to the smallest mu.
+        ``penalty="weights"`` and one start a feature that has left does not come back; with "squares" it can.
+        `n_starts` and `screening` apply to the smallest mu. With several starts there is a path from each, and at every
+        mu the lowest objective is taken. Nothing is held out: `validation_score_` is nan.
 
         Parameters
         ----------
@@ -277,7 +308,7 @@ class KernelFeatureSelector(CertifiedFeatureWeights, SelectionTable, SelectorMix
         >>> from rarefy.kernel import KernelFeatureSelector
         >>> X = np.random.default_rng(0).standard_normal((120, 8))
         >>> y = X[:, 2] * X[:, 5] > 0
-        >>> path = KernelFeatureSelector(C=4.0).mu_path(X, y, [0.01, 1.0, 64.0])
+        >>> path = KernelFeatureSelector(C=4.0, prune=0.0).mu_path(X, y, [0.01, 1.0, 64.0])
         >>> path.models[-1].get_support(indices=True)
         array([2, 5])
         >>> n_features = path.attribute("support_").sum(axis=1)
@@ -305,12 +336,7 @@ class KernelFeatureSelector(CertifiedFeatureWeights, SelectionTable, SelectorMix
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
             Positive for the second of two classes; of more classes, the largest score has the predicted one.
         """
-        check_is_fitted(self, "feature_weights_")
-        X = to_dense(validate_data(self, X, reset=False, accept_sparse="csr", dtype=(np.float64, np.float32)))
-        scores = decision_scores(
-            X, self.feature_weights_, self.support_vectors_, self.dual_coef_, self.intercept_, self._profile
-        )
-        return scores[:, 0] if len(self.classes_) == 2 else scores
+        return self._of_classes(self._scores_of(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict class labels.
@@ -327,6 +353,10 @@ class KernelFeatureSelector(CertifiedFeatureWeights, SelectionTable, SelectorMix
         """
         return self._labels(self.decision_function(X))
 
+    def _of_classes(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """One column of scores for two classes as a vector."""
+        return scores[:, 0] if len(self.classes_) == 2 else scores
+
     def _labels(self, scores: NDArray[np.float64]) -> NDArray[Any]:
         """Labels from the scores of `decision_function`."""
         return self.classes_[(scores > 0.0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
@@ -335,64 +365,9 @@ class KernelFeatureSelector(CertifiedFeatureWeights, SelectionTable, SelectorMix
         """Fitted copies, one for each mu; warnings are left to the caller."""
         models = [clone(self).set_params(mu=float(mu)) for mu in mus]
         check_parameters(models[0])
-        problem, classes = self._problem(*validate_samples(models[0], X, y, sample_weight))
-        for model, found in zip(models, self._search(problem, mus), strict=True):
+        task = self._task(*validate_samples(models[0], X, y, sample_weight))
+        found, _ = self._learn(task.problem, mus, validate=False)
+        for model, mu, one in zip(models, mus, found, strict=True):
             validate_data(model, X, skip_check_array=True)  # stores number and names of the features
-            model._store(classes, problem.profile, found)
+            model._store(task, float(mu), one, None)
         return models
-
-    def _problem(self, X: Array, y: NDArray[Any], weights: Array) -> tuple[Problem, NDArray[Any]]:
-        """The problem to solve, without samples of weight zero, and the classes."""
-        counted = weights > 0.0
-        classes, labels = encode_classes(y[counted], type(self).__name__)
-        penalty = PENALTIES["squares" if self.method == "gmkl" else self.penalty](float(self.mu))
-        problem = labelled_problem(
-            X[counted],
-            labels,
-            weights[counted],
-            C=float(self.C),
-            penalty=penalty,
-            loss=SmoothedHinge(float(self.eps)),
-            profile=Profile(self.kernel, int(self.degree), float(self.coef0)),
-        )
-        return problem, classes
-
-    def _search(self, problem: Problem, mus: Sequence[float] | Array) -> list[FeatureSelection]:
-        """One result for each mu."""
-        init = check_start("init", self.init, problem.X.shape[1], type(self).__name__)
-        settings = SearchSettings(
-            method=self.method,
-            polish=self.polish,
-            tol=float(self.tol),
-            max_iter=self.max_iter,
-            n_starts=int(self.n_starts),
-            screening=self.screening,
-            seed=draw_seed(self.random_state) if self.n_starts > 1 else 0,
-        )
-        with progress_line() as show:
-            report = None if show is None else partial(_show_progress, show)
-            return selection_path(problem, start_weights(problem, init), mus, settings, report)
-
-    def _store(self, classes: NDArray[Any], profile: Profile, found: FeatureSelection) -> None:
-        self.classes_ = classes
-        self.feature_weights_, self.support_, self.ranking_ = found.feature_weights, found.support, found.ranking
-        self.curvature_, self.objective_, self.history_ = found.curvature, found.objective, found.history
-        self.n_iter_, self.converged_ = found.n_iter, found.converged
-        self.dual_coef_, self.intercept_ = found.dual_coef, found.intercept
-        self.support_vectors_, self._profile = found.support_vectors, profile
-
-    def _get_support_mask(self) -> NDArray[np.bool_]:
-        check_is_fitted(self, "feature_weights_")
-        return self.support_
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-
-def _show_progress(show: Callable[[str], None], now: Progress) -> None:
-    show(
-        f"mu={now.mu:.3g}, search {now.search}: round {now.round}, objective {now.objective:.6g}, "
-        f"{now.n_features} features"
-    )

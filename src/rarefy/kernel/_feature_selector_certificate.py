@@ -22,6 +22,8 @@ class CertifiedFeatureWeights:
 
     C: float
     feature_weights_: Array
+    mean_: Array
+    scale_: Array
     _profile: Profile
 
     @checked_arguments({"C": [POSITIVE, None], "alpha": [POSITIVE, None]})
@@ -33,7 +35,8 @@ class CertifiedFeatureWeights:
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, at most 3000: their kernel matrices are decomposed.
+            Samples, at most 3000: their kernel matrices are decomposed. With ``standardize=True`` both
+            kernels are those of standardised features.
         y : array-like of shape (n_samples,) or None, default=None
             Class labels; with them the share of the SVM's objective (hinge loss) that is kept is proved, of several
             classes that of the sum over one-against-rest models. With `alpha`, labels or responses of kernel ridge
@@ -75,7 +78,8 @@ class CertifiedFeatureWeights:
                 f"certify of {owner} decomposes kernel matrices of up to {LARGEST} samples; X has {len(X)}. "
                 "Pass some of them."
             )
-        kernel, weights = FeatureKernel(X, X, self._profile), self.feature_weights_
+        X, weights = (X - self.mean_) / self.scale_, self.feature_weights_
+        kernel = FeatureKernel(X, X, self._profile)
         K, K_kept = kernel.matrix(np.ones(len(weights))), kernel.matrix(weights)
         if C is None and y is not None and alpha is None:
             C = float(self.C)

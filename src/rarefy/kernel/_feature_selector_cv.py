@@ -1,7 +1,5 @@
 """Feature selection inside a kernel support vector machine, with its parameters chosen by cross-validation."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import product
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -13,51 +11,70 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rarefy._cv_table import CVTable, fold_scores
 from rarefy._delegation import delegated
 from rarefy._estimator import Estimator
 from rarefy._fit import check_parameters, fit_method
-from rarefy._parallel import run_parallel
 from rarefy._parameters import check_grid, resolved_seed
 from rarefy.core.feature_weights.penalties import PENALTIES
-from rarefy.core.linalg.rows import Array
-from rarefy.exceptions import DegenerateDataError, ParameterError
-from rarefy.kernel._feature_samples import check_start, validate_samples, warn_if_degenerate, warn_not_converged
+from rarefy.exceptions import ParameterError
+from rarefy.kernel._feature_choice import Choice, FoldSearch, ScoreTable, check_shares, final_model
+from rarefy.kernel._feature_grid import Fold, Grid, Samples
+from rarefy.kernel._feature_samples import (
+    check_start,
+    validate_samples,
+    warn_if_chance,
+    warn_if_degenerate,
+    warn_if_worse,
+    warn_not_converged,
+)
 from rarefy.kernel._feature_selector import KernelFeatureSelector
 from rarefy.kernel._path import RegularizationPath
 
+FACTORS = np.array([1 / 64, 1 / 16, 1 / 4, 1 / 2, 1.0, 2.0])
+"""Penalties to try, relative to the automatic one."""
+
 
 class KernelFeatureSelectorCV(CVTable, SelectorMixin, ClassifierMixin, Estimator):
-    """KernelFeatureSelector with C, mu, the start and the penalty chosen by cross-validation.
+    """KernelFeatureSelector with C, mu and the share to prune chosen by cross-validation.
 
-    For every C and every fold one path of mus is computed, each mu from the weights of the next smaller one. The best
-    combination is refitted on all samples, along the same path up to the mu that was chosen. Of equal scores, the one
-    with the fewest features wins, on average over the folds; then the largest mu and the smallest C.
+    In every fold all combinations of C and mu are learned, each from the solution of a neighbour. Of two or more folds
+    values of C are left out in the others if their accuracy in the first two is lower than the best by more than two
+    standard errors. The best combinations are pruned by several shares, and the best of all is learned from all
+    samples: along its path, and from the weights that the folds found; the lowest objective is kept. Of equal scores
+    the one with the fewest features wins, on average over the folds; then the largest mu and the smallest C.
 
     Parameters
     ----------
     estimator : KernelFeatureSelector or None, default=None
         The selector with all parameters that are not chosen here: `method`, `kernel`, `n_starts`, `tol`,
-        `random_state`, ... Its `C`, `mu`, `init` and `penalty` are replaced. None means one with default parameters.
+        `random_state`, ... Its `C`, `mu`, `init`, `penalty` and `prune` are replaced, and `validation_fraction` is not
+        used. None means one with default parameters. In the folds `tol` is at least 0.01.
     Cs : array-like of shape (n_Cs,) or None, default=None
-        Values of C to try, > 0; None means 1, 4 and 16.
+        Values of C to try, > 0; None means 1/16, 1/4, 1, 4 and 16.
     mus : array-like of shape (n_mus,) or None, default=None
-        Values of mu to try, >= 0; None means 2^-8, 2^-6, ..., 2^6. Losses are summed over the samples, so larger data
-        sets need larger values.
-    inits : tuple or list, default=("ones", "scaled")
-        Starts to try: "ones", "scaled" or arrays of shape (n_features,), see `init` of :class:`KernelFeatureSelector`.
-        "ones" is better if most features are noise, "scaled" if most are informative.
-    penalties : tuple or list, default=("squares",)
+        Values of mu to try, >= 0. Losses are summed over the samples, so larger data sets need larger values. None
+        means 1/64, 1/16, 1/4, 1/2, 1 and 2 times the automatic penalty of :class:`KernelFeatureSelector`, in each fold
+        for its own samples.
+    inits : tuple or list, default=("auto",)
+        Starts to try: "auto", "ones", "scaled", "interactions" or arrays of shape (n_features,), see `init` of
+        :class:`KernelFeatureSelector`. With several of them the best score decides.
+    penalties : tuple or list, default=("weights",)
         Penalties to try: "squares", "weights" or both. ``method="gmkl"`` always uses "squares".
+    prunes : array-like of shape (n_prunes,), default=(0.0, 0.1, 0.2, 0.3)
+        Shares of the largest weight below which weights are dropped, to try.
+    selection : {"best", "one_se"}, default="best"
+        Which combination to take: that with the best score, or that with the fewest features whose score is at most
+        one standard error below it. The standard error is that of the mean over the folds.
     cv : int, splitter, iterable or None, default=None
         How to split; None means five stratified folds. Folds with training samples of one class are left out.
     scoring : str, callable or None, default=None
         Score on the held-out samples, as in scikit-learn, for example "balanced_accuracy" or "roc_auc" if one class is
         rare; None means accuracy. It uses the sample weights if there are any.
     n_jobs : int or None, default=None
-        Number of paths computed in parallel, as in scikit-learn.
+        Number of folds computed in parallel, as in scikit-learn.
 
     Attributes
     ----------
@@ -71,12 +88,18 @@ class KernelFeatureSelectorCV(CVTable, SelectorMixin, ClassifierMixin, Estimator
         The chosen start.
     penalty_ : str
         The chosen penalty.
+    prune_ : float
+        The chosen share.
+    held_out_score_ : float
+        Mean score of the chosen combination on the held-out samples of the folds. It is the best of several, so it is
+        somewhat too high.
     Cs_ : ndarray of shape (n_Cs,)
         The values of C that were tried.
     mus_ : ndarray of shape (n_mus,)
-        The values of mu that were tried, in ascending order.
+        The values of mu that were tried, in ascending order; if they depend on C, those for the chosen one.
     cv_scores_ : ndarray of shape (n_Cs, n_mus, n_folds)
-        Scores on the held-out samples with the chosen start and penalty; nan for folds that are left out.
+        Scores on the held-out samples with the chosen start and penalty, before pruning; nan for folds that cannot be
+        used, and for combinations that were given up.
     cv_n_features_ : ndarray of shape (n_Cs, n_mus, n_folds)
         Number of features that were selected in the folds.
     classes_ : ndarray of shape (n_classes,)
@@ -86,7 +109,9 @@ class KernelFeatureSelectorCV(CVTable, SelectorMixin, ClassifierMixin, Estimator
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features, if X has names that are all strings.
     feature_weights_ : ndarray of shape (n_features_in_,)
-        The weights of the best estimator.
+        The weights of the best estimator, of standardised features.
+    raw_feature_weights_ : ndarray of shape (n_features_in_,)
+        The weights of the features in their own units.
     support_ : ndarray of shape (n_features_in_,)
         Mask of the features that it selects.
     ranking_ : ndarray of shape (n_features_in_,)
@@ -120,13 +145,13 @@ class KernelFeatureSelectorCV(CVTable, SelectorMixin, ClassifierMixin, Estimator
     Examples
     --------
     >>> import numpy as np
-    >>> from rarefy.kernel import KernelFeatureSelector, KernelFeatureSelectorCV
-    >>> X = np.random.default_rng(0).standard_normal((100, 6))
+    >>> from rarefy.kernel import KernelFeatureSelectorCV
+    >>> X = np.random.default_rng(0).standard_normal((150, 6))
     >>> y = X[:, 1] * X[:, 4] > 0
-    >>> model = KernelFeatureSelectorCV(KernelFeatureSelector(tol=0.01), Cs=[1.0], mus=[0.1, 1.0], cv=3).fit(X, y)
+    >>> model = KernelFeatureSelectorCV(Cs=[1.0], cv=3).fit(X, y)
     >>> model.get_support(indices=True)
     array([1, 4])
-    >>> model.best_estimator_.mu == model.mu_
+    >>> bool(model.held_out_score_ > 0.8)
     True
     """
 
@@ -137,12 +162,15 @@ class KernelFeatureSelectorCV(CVTable, SelectorMixin, ClassifierMixin, Estimator
         "mus": ["array-like", None],
         "inits": [tuple, list],
         "penalties": [tuple, list],
+        "prunes": ["array-like"],
+        "selection": [StrOptions({"best", "one_se"})],
         "cv": ["cv_object"],
         "scoring": [StrOptions(set(get_scorer_names())), callable, None],
         "n_jobs": [Integral, None],
     }
 
     feature_weights_ = delegated("feature_weights_")
+    raw_feature_weights_ = delegated("raw_feature_weights_")
     support_ = delegated("support_")
     ranking_ = delegated("ranking_")
     curvature_ = delegated("curvature_")
@@ -160,8 +188,10 @@ class KernelFeatureSelectorCV(CVTable, SelectorMixin, ClassifierMixin, Estimator
         *,
         Cs: Any = None,
         mus: Any = None,
-        inits: Any = ("ones", "scaled"),
-        penalties: Any = ("squares",),
+        inits: Any = ("auto",),
+        penalties: Any = ("weights",),
+        prunes: Any = (0.0, 0.1, 0.2, 0.3),
+        selection: str = "best",
         cv: Any = None,
         scoring: Any = None,
         n_jobs: int | None = None,
@@ -171,6 +201,8 @@ class KernelFeatureSelectorCV(CVTable, SelectorMixin, ClassifierMixin, Estimator
         self.mus = mus
         self.inits = inits
         self.penalties = penalties
+        self.prunes = prunes
+        self.selection = selection
         self.cv = cv
         self.scoring = scoring
         self.n_jobs = n_jobs
@@ -204,21 +236,20 @@ class KernelFeatureSelectorCV(CVTable, SelectorMixin, ClassifierMixin, Estimator
             overflow.
         """
         owner = type(self).__name__
-        Cs = check_grid("Cs", 4.0 ** np.arange(3) if self.Cs is None else self.Cs, owner)
-        mus = np.sort(check_grid("mus", 4.0 ** np.arange(-4, 4) if self.mus is None else self.mus, owner, zero=True))
-        samples = _Samples(*validate_samples(self, X, y, sample_weight), sample_weight is not None)
+        grid = self._grid(owner)
+        samples = Samples(*validate_samples(self, X, y, sample_weight), sample_weight is not None)
         selectors = self._selectors(samples.X.shape[1], owner)
-        scorer = check_scoring(selectors[0], self.scoring)
-        folds = list(check_cv(self.cv, samples.y, classifier=True).split(samples.X, samples.y, groups))
-        candidates = [clone(selector).set_params(C=float(C)) for selector in selectors for C in Cs]
-        tasks = [(candidate, scorer, samples, mus, *fold) for candidate in candidates for fold in folds]
-        paths = run_parallel(_score_path, tasks, n_jobs=self.n_jobs, label="paths")
-        choice = _choose(paths, (len(selectors), len(Cs), len(folds), len(mus)), owner)
-        # Along the path up to the chosen mu, as in the folds.
-        chosen = candidates[choice.selector * len(Cs) + choice.C]
-        models = chosen._fit_path(X, y, mus[: choice.mu + 1], sample_weight)
-        self._warn(owner, sum(path.n_stopped for path in paths), len(tasks) * len(mus), models)
-        self._store(models[-1], Cs, mus, choice)
+        scorer = None if self.scoring in (None, "accuracy") else check_scoring(selectors[0], self.scoring)
+        splits = check_cv(self.cv, samples.y, classifier=True).split(samples.X, samples.y, groups)
+        folds = [Fold(*split) for split in splits]
+        shares = check_shares("prunes", self.prunes, owner)
+        search = FoldSearch(selectors, scorer, samples, folds, grid, self.n_jobs)
+        table = search.scores(owner)
+        choice = search.choose(table, shares, self.selection)
+        model = final_model(selectors[choice.selector], choice, grid, samples)
+        validate_data(model, X, skip_check_array=True)  # stores number and names of the features
+        self._warn(owner, table, choice, model, samples)
+        self._store(model, grid, table, choice)
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -279,6 +310,12 @@ class KernelFeatureSelectorCV(CVTable, SelectorMixin, ClassifierMixin, Estimator
         check_is_fitted(self, "best_estimator_")
         return self.best_estimator_.mu_path(X, y, mus, sample_weight)
 
+    def _grid(self, owner: str) -> Grid:
+        Cs = check_grid("Cs", 4.0 ** np.arange(-2, 3) if self.Cs is None else self.Cs, owner)
+        if self.mus is None:
+            return Grid(Cs, FACTORS, relative=True)
+        return Grid(Cs, np.sort(check_grid("mus", self.mus, owner, zero=True)), relative=False)
+
     def _selectors(self, n_features: int, owner: str) -> list[KernelFeatureSelector]:
         """One selector for each start and penalty to try; all draw the same random numbers."""
         estimator = KernelFeatureSelector() if self.estimator is None else self.estimator
@@ -295,17 +332,27 @@ class KernelFeatureSelectorCV(CVTable, SelectorMixin, ClassifierMixin, Estimator
             for init, penalty in product(self.inits, penalties)
         ]
 
-    def _warn(self, owner: str, n_stopped: int, n_searches: int, models: list[KernelFeatureSelector]) -> None:
-        last, best = sum(not model.converged_ for model in models), models[-1]
-        if n_stopped or last:
-            what = f"{n_stopped} of {n_searches} searches in the folds and {last} on all samples stopped"
-            warn_not_converged(owner, best.method, what)
-        warn_if_degenerate(best, owner)
+    def _warn(
+        self, owner: str, table: ScoreTable, choice: Choice, model: KernelFeatureSelector, samples: Samples
+    ) -> None:
+        stopped, searches = table.stopped()
+        if stopped or not model.converged_:
+            what = (
+                f"{stopped} of {searches} searches in the folds and {int(not model.converged_)} on all samples stopped"
+            )
+            warn_not_converged(owner, model.method, what)
+        warn_if_degenerate(model, owner)
+        if model.support_.any():
+            checked = choice.judged(samples)
+            warn_if_chance(owner, checked, tried=table.n_cells())
+            warn_if_worse(owner, choice.accuracy_of(model, samples), checked)
 
-    def _store(self, best: KernelFeatureSelector, Cs: Array, mus: Array, choice: "_Choice") -> None:
+    def _store(self, best: KernelFeatureSelector, grid: Grid, table: ScoreTable, choice: Choice) -> None:
         self.best_estimator_, self.classes_ = best, best.classes_
         self.C_, self.mu_, self.init_, self.penalty_ = best.C, best.mu, best.init, best.penalty
-        self.Cs_, self.mus_, self.cv_scores_, self.cv_n_features_ = Cs, mus, choice.scores, choice.n_features
+        self.prune_, self.held_out_score_ = best.prune, choice.score
+        self.Cs_, self.mus_ = grid.Cs, choice.mus
+        self.cv_scores_, self.cv_n_features_ = table.scores[choice.selector], table.counts[choice.selector]
 
     def _cv_columns(self) -> dict[str, Any]:
         scores = self.cv_scores_.reshape(-1, self.cv_scores_.shape[-1])
@@ -320,77 +367,3 @@ class KernelFeatureSelectorCV(CVTable, SelectorMixin, ClassifierMixin, Estimator
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-@dataclass(frozen=True)
-class _Samples:
-    X: Array
-    y: NDArray[Any]
-    weights: Array
-    weighted: bool
-    """Whether the weights were given, so that they go into the scores."""
-
-
-@dataclass(frozen=True)
-class _PathScores:
-    """Scores and numbers of features along one path; how many of its searches stopped early."""
-
-    scores: list[float]
-    n_features: list[int]
-    n_stopped: int
-
-
-@dataclass(frozen=True)
-class _Choice:
-    """Which selector, C and mu; scores and numbers of features of that selector."""
-
-    selector: int
-    C: int
-    mu: int
-    scores: NDArray[np.float64]
-    n_features: NDArray[np.intp]
-
-
-def _score_path(
-    selector: KernelFeatureSelector,
-    scorer: Callable[..., float],
-    samples: _Samples,
-    mus: Array,
-    train: NDArray[np.intp],
-    test: NDArray[np.intp],
-) -> _PathScores:
-    """Learn along the path on the training samples of a fold, and score on the others."""
-    X, y, weights = samples.X, samples.y, samples.weights
-    if len(np.unique(y[train][weights[train] > 0.0])) < 2 or not weights[test].any():
-        return _PathScores([np.nan] * len(mus), [0] * len(mus), 0)  # nothing to learn or to score
-    models = selector._fit_path(X[train], y[train], mus, weights[train])
-    extra = {"sample_weight": weights[test]} if samples.weighted else {}
-    return _PathScores(
-        [scorer(model, X[test], y[test], **extra) for model in models],
-        [int(model.support_.sum()) for model in models],
-        sum(not model.converged_ for model in models),
-    )
-
-
-def _choose(paths: list[_PathScores], shape: tuple[int, int, int, int], owner: str) -> _Choice:
-    """The best combination; `shape` has the numbers of selectors, Cs, folds and mus, in the order of the paths."""
-    scores = np.array([path.scores for path in paths], dtype=np.float64).reshape(shape).swapaxes(2, 3)
-    counts = np.array([path.n_features for path in paths]).reshape(shape).swapaxes(2, 3)
-    counted = np.isfinite(scores).all(axis=(0, 1, 2))
-    if not counted.any():
-        raise DegenerateDataError(
-            f"{owner} needs a fold with two classes among its training samples and test samples of positive weight; cv "
-            f"makes {shape[2]} folds and none of them has. Use another cv."
-        )
-    k, i, j = _best(scores[..., counted], counts[..., counted])
-    return _Choice(k, i, j, scores[k], counts[k])
-
-
-def _best(scores: NDArray[np.float64], counts: NDArray[np.intp]) -> tuple[int, int, int]:
-    """Index of selector, C and mu: the highest score, then the fewest features, the largest mu, the smallest C.
-
-    Both arrays have an axis for each of these and one for the folds.
-    """
-    mean, sizes = scores.mean(axis=3).round(12), counts.mean(axis=3)
-    k, i, j = max(np.ndindex(*mean.shape), key=lambda at: (mean[at], -sizes[at], at[2], -at[1], -at[0]))
-    return k, i, j

@@ -55,8 +55,9 @@ class SubspaceLPSVCCV(ClassifierMixin, CVTable, Estimator):
     scoring : str, callable or None, default=None
         What is largest for the best candidate, as in scikit-learn; None means the accuracy.
     cv : int, cross-validation generator, iterable or None, default=None
-        Folds, as in scikit-learn; None means five random ones with equal shares of all classes. (Rows often come in an
-        order, and folds of neighbours would then ask for more than prediction of rows like these.)
+        Folds, as in scikit-learn; None means five random ones with equal shares of all classes, the same in every fit.
+        (Rows often come in an order, and folds of neighbours would then ask for more than prediction of rows like
+        these.)
     n_jobs : int or None, default=None
         Folds that are worked on at a time.
 
@@ -182,8 +183,7 @@ class SubspaceLPSVCCV(ClassifierMixin, CVTable, Estimator):
         check_classification_targets(labels)
         weights = _check_sample_weight(sample_weight, data, dtype=np.float64, ensure_non_negative=True)
         candidates = self._candidates(given, data, weights)
-        seed = candidates[0].random_state
-        cv = StratifiedKFold(5, shuffle=True, random_state=seed) if self.cv is None else self.cv
+        cv = StratifiedKFold(5, shuffle=True, random_state=0) if self.cv is None else self.cv
         folds = list(check_cv(cv, labels, classifier=True).split(data, labels, groups))
         task = _Task(data, labels, weights, alphas, self.scoring, given._is_precomputed)
         found = run_parallel(task, product(candidates, folds), n_jobs=self.n_jobs, label="folds")
@@ -251,6 +251,9 @@ class SubspaceLPSVCCV(ClassifierMixin, CVTable, Estimator):
             They add up to one; the largest is that of the class that `predict` gives.
         """
         return np.asarray(softmax(_by_class(self.decision_function(X)) / self.temperature_, axis=1))
+
+    def _cv_columns(self) -> dict[str, Any]:
+        return {name: values for name, values in self.cv_results_.items() if name != "params"}
 
     def _best(self) -> SubspaceLPSVC:
         check_is_fitted(self, "best_estimator_")

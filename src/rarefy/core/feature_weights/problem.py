@@ -60,10 +60,19 @@ class Problem:
         return np.flatnonzero(share > NEGLIGIBLE * share.max(initial=0.0))
 
     def among(self, features: Index) -> "Problem":
-        """The problem in some of the features only."""
-        if np.array_equal(features, np.arange(self.X.shape[1])):
+        """The problem in some of the features only; the last one is kept, because searches ask for it again."""
+        if len(features) == self.X.shape[1] and np.array_equal(features, np.arange(self.X.shape[1])):
             return self
-        return replace(self, X=np.ascontiguousarray(self.X[:, features]))
+        last = self._last
+        if "features" not in last or not np.array_equal(last["features"], features):
+            last["part"] = replace(self, X=np.ascontiguousarray(self.X[:, features]))
+            last["features"] = features.copy()
+        part: Problem = last["part"]
+        return part
+
+    @cached_property
+    def _last(self) -> dict[str, Any]:
+        return {}
 
     def with_mu(self, mu: float) -> "Problem":
         """The problem with another factor on the penalty."""
@@ -76,7 +85,11 @@ class Problem:
 
     def kernel(self, centres: Index | None = None) -> FeatureKernel:
         """The kernel of all samples with some of them; None means with all."""
-        return FeatureKernel(self.X, self.X if centres is None else self.X[centres], self.profile)
+        return self._whole if centres is None else FeatureKernel(self.X, self.X[centres], self.profile)
+
+    @cached_property
+    def _whole(self) -> FeatureKernel:
+        return FeatureKernel(self.X, self.X, self.profile)
 
     def solve_classifiers(self, z: Array, start: tuple[Array, Array] | None = None) -> tuple[Array, Array, float]:
         """The optimal coefficients and offsets for these weights, and the objective."""

@@ -1,26 +1,30 @@
-"""From samples to classifiers with feature weights: the problem, the start, the searches and the frozen result."""
+"""From a problem to classifiers with feature weights: the starts, the searches and the frozen result."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from rarefy.core.feature_weights.classifiers import Classifiers
 from rarefy.core.feature_weights.curvature import smallest_curvature
-from rarefy.core.feature_weights.kernel import FeatureKernel, Profile
-from rarefy.core.feature_weights.penalties import Penalty
 from rarefy.core.feature_weights.problem import Problem, Solution
+from rarefy.core.feature_weights.samples import class_numbers
 from rarefy.core.feature_weights.search import run_search
-from rarefy.core.feature_weights.starts import consensus_search, scaled_start, screened_search
+from rarefy.core.feature_weights.starts import (
+    consensus_search,
+    interaction_search,
+    nearly_identity,
+    pruned_search,
+    scaled_start,
+    screened_search,
+)
 from rarefy.core.linalg.rows import Array, Index
-from rarefy.core.losses.hinge import SmoothedHinge
 
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """How to search; the fields are parameters of `run_search`, `consensus_search` and `screened_search`."""
+    """How to search; the fields are parameters of `run_search` and of the searches in `starts`."""
 
     method: str = "ao2"
     polish: bool = True
@@ -28,6 +32,12 @@ class SearchSettings:
     max_iter: int | None = None
     n_starts: int = 1
     screening: int | None = None
+    prune: float = 0.0
+    """Share of the largest weight below which weights are dropped."""
+    grown: int = 10
+    """Rounds in which features are brought in after a start at an interaction."""
+    curvature: bool = True
+    """Whether to compute it."""
     seed: int = 0
     """Of the perturbed starts."""
 
@@ -61,63 +71,62 @@ class FeatureSelection:
     dual_coef: Array
     intercept: Array
     support_vectors: Array
+    memorized: bool
+    """Whether all samples are classified correctly with a kernel matrix close to the identity."""
 
 
-def labelled_problem(
-    X: Array,
-    labels: Index,
-    weights: Array,
-    *,
-    C: float,
-    penalty: Penalty,
-    loss: SmoothedHinge,
-    profile: Profile,
-) -> Problem:
-    """The problem for labelled samples: one SVM for two classes, else one for each class against the others.
+@dataclass(frozen=True)
+class Starts:
+    """Where searches start: weights of all features, and whether also at the best interaction of two or three."""
 
-    Equal samples are merged and all are sorted. A search can depend on the last digits of its input, but it should
-    depend neither on the order of the samples nor on whether a sample is given twice or has weight two.
+    weights: tuple[Array, ...]
+    interactions: bool = False
 
-    Parameters
-    ----------
-    X : (n, d) array
-        Samples.
-    labels : (n,) array of int
-        Their classes, 0, 1, ..., all of which occur.
-    weights : (n,) array
-        Their weights, all positive.
-    C, penalty, loss, profile
-        Factor on the losses, penalty of the feature weights, loss and kernel.
+    def lines(self) -> list["Line"]:
+        """All starts, none of which has been followed yet."""
+        return [(k, None) for k in range(len(self.weights))]
+
+
+Line = tuple[int, Array | None]
+"""The number of a start, and where the search from it is; None at the start."""
+
+
+def start_weights(problem: Problem, init: str | Array) -> Starts:
+    """The starts by their name, or given weights; features that are constant under a Gaussian get zero.
+
+    "auto" means all three: "ones", "scaled" and "interactions".
     """
-    rows, where = np.unique(np.column_stack([labels, X]), axis=0, return_inverse=True)
-    X, n_classes = np.ascontiguousarray(rows[:, 1:]), int(labels.max()) + 1
-    positives = [1] if n_classes == 2 else range(n_classes)
-    Y = np.column_stack([np.where(rows[:, 0] == positive, 1.0, -1.0) for positive in positives])
-    costs: Array = C * np.bincount(where.ravel(), weights).astype(np.float64, copy=False)
-    return Problem(X, Classifiers(Y, costs, penalty, loss), profile)
-
-
-def start_weights(problem: Problem, init: str | Array) -> Array:
-    """The weights to start from: "ones", "scaled" or given; features that are constant under a Gaussian get zero."""
-    if isinstance(init, str):
-        init = np.ones(problem.X.shape[1]) if init == "ones" else scaled_start(problem)
-    return init if problem.profile.shape != "rbf" else np.where(np.ptp(problem.X, axis=0) > 0.0, init, 0.0)
+    varying = np.ptp(problem.X, axis=0) > 0.0 if problem.profile.shape == "rbf" else np.ones(problem.X.shape[1], bool)
+    if not isinstance(init, str):
+        return Starts((np.where(varying, init, 0.0),))
+    ones, scaled = varying.astype(np.float64), np.where(varying, scaled_start(problem), 0.0)
+    return {
+        "ones": Starts((ones,)),
+        "scaled": Starts((scaled,)),
+        "interactions": Starts((scaled,), interactions=True),
+        "auto": Starts((ones, scaled, scaled), interactions=True),
+    }[init]
 
 
 def selection_path(
-    problem: Problem, start: Array, mus: Sequence[float] | Array, settings: SearchSettings, report: Report | None = None
+    problem: Problem,
+    starts: Starts,
+    mus: Sequence[float] | Array,
+    settings: SearchSettings,
+    report: Report | None = None,
 ) -> list[FeatureSelection]:
     """Solve for several factors mu of the penalty, from the smallest to the largest.
 
-    The smallest one starts from `start`, with all starts and with screening; each of the others is a single search
-    from the weights of the one before, or starts like the first while all weights are zero.
+    The smallest one is solved from every start, with screening, and from the first one also with perturbed starts; each
+    of the others is a single search from the weights of the one before, or starts like the first while all weights are
+    zero. At every mu the lowest objective of all starts is taken, and its small weights are pruned.
 
     Parameters
     ----------
     problem : Problem
         What to solve; its own mu is replaced.
-    start : (d,) array
-        Weights to start from.
+    starts : Starts
+        Where to start from.
     mus : sequence of float
         Factors of the penalty, in any order.
     settings : SearchSettings
@@ -131,27 +140,46 @@ def selection_path(
         In the order of `mus`.
     """
     found: dict[int, FeatureSelection] = {}
-    z: Array | None = None
     with problem.threads():
-        for i in np.argsort(mus, kind="stable"):
-            here = problem.with_mu(float(mus[i]))
-            search = _Search(settings, report)
-            solution = search.from_start(here, start) if z is None else search(here, z)
-            found[int(i)] = _described(here, solution, settings.method)
-            z = solution.z if solution.z.any() else z
+        for i, here, best in best_of_starts(problem, starts, mus, settings, report):
+            if settings.prune > 0.0:
+                best = pruned_search(here, best, Search(settings, report), settings.prune)
+            found[i] = described(here, best, settings.method, settings.curvature)
     return [found[i] for i in range(len(mus))]
 
 
-def decision_scores(
-    X: Array, weights: Array, support_vectors: Array, dual_coef: Array, intercept: Array, profile: Profile
-) -> Array:
-    """The scores of samples by the classifiers of a `FeatureSelection`, one column for each classifier."""
-    nonzero = np.flatnonzero(weights > 0.0)
-    K = FeatureKernel(X[:, nonzero], support_vectors, profile).matrix(weights[nonzero])
-    return np.asarray(K @ dual_coef.T + intercept)
+def best_of_starts(
+    problem: Problem,
+    starts: Starts,
+    mus: Sequence[float] | Array,
+    settings: SearchSettings,
+    report: Report | None = None,
+    lines: list["Line"] | None = None,
+) -> Iterator[tuple[int, Problem, Solution]]:
+    """For every mu, from the smallest: its place, its problem and the best solution from all starts, not yet pruned.
+
+    An empty solution is the best only if there is no other: its objective can be lower than that of a minimum whose
+    features predict well. Two starts that lead to the same weights are followed as one. `lines` says where they are; it
+    is changed as they go on.
+    """
+    lines = starts.lines() if lines is None else lines
+    for i in np.argsort(mus, kind="stable"):
+        here, search = problem.with_mu(float(mus[i])), Search(settings, report)
+        reached: list[tuple[int, Array | None, Solution]] = []
+        for k, z in lines:
+            solution = search.from_start(here, starts, k) if z is None else search(here, z)
+            if not any(_same(solution.z, other.z) for _, _, other in reached):
+                reached.append((k, solution.z if solution.z.any() else z, solution))
+        yield int(i), here, min((one for *_, one in reached), key=lambda one: (not one.z.any(), one.objective))
+        lines[:] = [(k, z) for k, z, _ in reached]
 
 
-class _Search:
+def _same(z: Array, other: Array) -> bool:
+    """Whether weights agree to a hundredth of the largest; all zero agree with nothing, they start again."""
+    return bool(z.any()) and float(np.abs(z - other).max()) <= 1e-2 * float(z.max())
+
+
+class Search:
     """The search with its settings; counts the searches for the report."""
 
     def __init__(self, settings: SearchSettings, report: Report | None) -> None:
@@ -172,20 +200,23 @@ class _Search:
             problem, z, own.method, polish=own.polish, tol=own.tol, max_iter=own.max_iter, callback=callback
         )
 
-    def from_start(self, problem: Problem, z: Array) -> Solution:
-        """With all starts and, if there are more features than `screening`, with screening."""
-        rng = np.random.default_rng(self._settings.seed)
+    def from_start(self, problem: Problem, starts: Starts, k: int) -> Solution:
+        """From one of the starts; if there are more features than `screening`, with screening."""
+        z, own = starts.weights[k], self._settings
+        if starts.interactions and k == len(starts.weights) - 1:
+            return interaction_search(problem, z, self, rounds=own.grown)
+        rng = np.random.default_rng(own.seed)
+        n_starts = own.n_starts if k == 0 else 1
 
         def with_starts(problem: Problem, z: Array) -> Solution:
-            return consensus_search(problem, z, self, self._settings.n_starts, rng)
+            return consensus_search(problem, z, self, n_starts, rng)
 
-        screening = self._settings.screening
-        if screening is not None and screening < np.count_nonzero(z):
-            return screened_search(problem, z, with_starts, screening)
+        if own.screening is not None and own.screening < np.count_nonzero(z):
+            return screened_search(problem, z, with_starts, own.screening)
         return with_starts(problem, z)
 
 
-def _described(problem: Problem, solution: Solution, method: str) -> FeatureSelection:
+def described(problem: Problem, solution: Solution, method: str, curvature: bool) -> FeatureSelection:
     """The result; GMKL has another objective than the problem, so the curvature there is undefined."""
     z, centres = solution.z, np.flatnonzero(np.any(solution.B != 0.0, axis=1))
     support = np.zeros(len(z), dtype=bool)
@@ -194,7 +225,7 @@ def _described(problem: Problem, solution: Solution, method: str) -> FeatureSele
         feature_weights=z,
         support=support,
         ranking=rankdata(-z * problem.scales, method="min").astype(int),
-        curvature=np.nan if method == "gmkl" else smallest_curvature(problem, solution),
+        curvature=np.nan if method == "gmkl" or not curvature else smallest_curvature(problem, solution),
         objective=solution.objective,
         history=np.array(solution.history),
         n_iter=solution.n_iter,
@@ -202,4 +233,16 @@ def _described(problem: Problem, solution: Solution, method: str) -> FeatureSele
         dual_coef=solution.B[centres].T.copy(),
         intercept=solution.b.copy(),
         support_vectors=problem.X[np.ix_(centres, np.flatnonzero(z > 0.0))],
+        memorized=_memorized(problem, solution),
     )
+
+
+def _memorized(problem: Problem, solution: Solution) -> bool:
+    nonzero = np.flatnonzero(solution.z > 0.0)
+    part, z = problem.among(nonzero), solution.z[nonzero]
+    labels = np.all(np.abs(problem.classifiers.Y) == 1.0)
+    if problem.profile.shape != "rbf" or not labels or not len(nonzero) or not nearly_identity(part.X, z):
+        return False
+    centres = np.flatnonzero(np.any(solution.B != 0.0, axis=1))
+    F = part.kernel(centres).matrix(z) @ solution.B[centres] + solution.b
+    return bool(np.all(class_numbers(F) == class_numbers(problem.classifiers.Y)))

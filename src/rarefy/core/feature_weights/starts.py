@@ -2,7 +2,9 @@
 
 A weight that is zero stays zero, so the result of a search depends on its start. `consensus_search` searches from many
 starts and continues with the features that the results have in common; `screened_search` searches among few of very
-many features and brings in others that lower the objective. Both take the search as an argument, so they can be nested.
+many features and brings in others that lower the objective; `interaction_search` begins with two or three features
+that agree with the labels together, and brings in others as well; `pruned_search` drops small weights and searches
+again. All take the search as an argument, so they can be nested.
 """
 
 from collections.abc import Callable
@@ -10,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from rarefy.core.feature_weights.interactions import best_interactions
 from rarefy.core.feature_weights.kernel import FeatureKernel
 from rarefy.core.feature_weights.problem import Problem, Solution, scatter_weights
 from rarefy.core.linalg.rows import Array, Index
@@ -18,8 +21,10 @@ Search = Callable[[Problem, Array], Solution]
 
 _GLANCE = 300
 """So many samples are enough to compare single features, and to check a kernel matrix."""
-_APART = 36.0
-"""A squared distance A with 1 + exp(-A) = 1 in double precision."""
+_WIDTHS = (0.5, 1.0, 2.0)
+"""Weights, times scales, at which an interaction starts: from wide kernels to narrow ones."""
+_APART = float(np.log(10.0))
+"""Squared distance at which a Gaussian kernel has the value 1/10."""
 
 
 def scaled_start(problem: Problem) -> Array:
@@ -30,11 +35,15 @@ def scaled_start(problem: Problem) -> Array:
     return np.full(problem.X.shape[1], 1.0 / np.sqrt(spread) if spread > 0.0 else 1.0)
 
 
-def kernel_is_identity(samples: Array, z: Array) -> bool:
-    """Whether the Gaussian kernel matrix of these samples is numerically the identity."""
-    samples = samples[:_GLANCE]
+def nearly_identity(samples: Array, z: Array) -> bool:
+    """Whether the Gaussian kernel matrix of these samples is close to the identity.
+
+    It is if for half of the samples the nearest other one has a kernel value below a tenth.
+    """
+    samples = samples[np.random.default_rng(0).permutation(len(samples))[:_GLANCE]]
     A = FeatureKernel(samples, samples).distances(z)
-    return len(samples) > 1 and bool(A[~np.eye(len(A), dtype=bool)].min() > _APART)
+    np.fill_diagonal(A, np.inf)
+    return len(samples) > 1 and bool(np.median(A.min(axis=1)) > _APART)
 
 
 def consensus_search(
@@ -88,8 +97,46 @@ def screened_search(problem: Problem, z: Array, search: Search, size: int, *, ro
     start at zero are left out.
     """
     field = _promising(problem, z, size)
+    return _grown(problem, z, search, field, z[field], max(1, size // 4), rounds)
+
+
+def interaction_search(problem: Problem, z: Array, search: Search, *, batch: int = 5, rounds: int = 10) -> Solution:
+    """Search from the two or three features that agree best with the labels together; then bring in others.
+
+    Of the pair and the triple, with narrow and with wide kernels, the start with the lowest objective is taken.
+    """
+    found = best_interactions(problem, z > 0.0)
+    starts = []
+    for features in (found.pair, found.triple):
+        for width in () if features is None else _WIDTHS:
+            begin = np.zeros(len(z))
+            begin[features] = width / problem.scales[features]
+            starts.append((problem.solve_classifiers(begin)[2], begin))
+    if not starts:  # a single feature
+        return search(problem, z)
+    begin = min(starts, key=lambda one: one[0])[1]
+    field = np.flatnonzero(begin)
+    return _grown(problem, z, search, field, begin[field], batch, rounds)
+
+
+def pruned_search(problem: Problem, solution: Solution, search: Search, share: float) -> Solution:
+    """Drop the features whose weights, times their scales, are below a share of the largest, and search again.
+
+    This is repeated until no weight is below it. The history goes on, and the numbers of rounds are added.
+    """
+    while True:
+        size = solution.z * problem.scales
+        kept = np.flatnonzero((size >= share * size.max(initial=0.0)) & (size > 0.0))
+        if len(kept) == np.count_nonzero(size):
+            return solution
+        again = search(problem.among(kept), solution.z[kept])  # among them only: GMKL gives others weight again
+        z, history = scatter_weights(problem, again.z, kept), (*solution.history, *again.history)
+        solution = replace(again, z=z, history=history, n_iter=solution.n_iter + again.n_iter)
+
+
+def _grown(problem: Problem, z: Array, search: Search, field: Index, begin: Array, batch: int, rounds: int) -> Solution:
+    """Search among the features of `field` from `begin`, and bring in others while the objective falls."""
     best: Solution | None = None
-    begin = z[field]
     for _ in range(rounds):
         part = search(problem.among(field), begin)
         if best is not None and part.objective >= best.objective:
@@ -100,7 +147,7 @@ def screened_search(problem: Problem, z: Array, search: Search, size: int, *, ro
         gain = -problem.slopes(best.z, best.B, best.b) * typical**2 - problem.classifiers.penalty.costs(typical)
         gain[keep] = -np.inf
         gain[z == 0.0] = -np.inf  # left out by the caller
-        wanted = np.argsort(-gain, kind="stable")[: max(1, size // 4)]
+        wanted = np.argsort(-gain, kind="stable")[:batch]
         wanted = wanted[gain[wanted] > 0.0]
         if not len(wanted):
             break

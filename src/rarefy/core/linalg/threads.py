@@ -1,6 +1,8 @@
 """How many threads a matrix of a given size is worth."""
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
@@ -25,5 +27,19 @@ def threads_over(entries: int) -> AbstractContextManager[Any]:
 
 
 def threads_for(k: int) -> AbstractContextManager[Any]:
-    """One BLAS thread for factorisations of k x k matrices unless k is large."""
-    return nullcontext() if k >= _WORTH_IT else _controller().limit(limits=1, user_api="blas")
+    """One BLAS thread for factorisations of k x k matrices unless k is large; nothing if the caller has seen to it."""
+    return nullcontext() if k >= _WORTH_IT or _alone.get() else _one_thread()
+
+
+_alone: ContextVar[bool] = ContextVar("alone", default=False)
+"""Whether there is one thread already: asking for it again takes as long as a small factorisation."""
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    token = _alone.set(True)
+    try:
+        with _controller().limit(limits=1, user_api="blas"):
+            yield
+    finally:
+        _alone.reset(token)

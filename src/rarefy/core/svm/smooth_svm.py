@@ -99,7 +99,7 @@ def _newton(
     change, shift = target - beta, ahead - b
     changed = K @ change
     slope, curvature = float(beta @ changed), float(change @ changed)
-    along = _Along(1.0 - y * (scores + b), y * (changed + shift), costs, smoothing, slope, curvature)
+    along = Along(1.0 - y * (scores + b), y * (changed + shift), costs, smoothing, slope, curvature)
     nothing = 1e-12 * float(costs.sum())
     length = 1.0 if along.slope(1.0) <= nothing else along.last_below(0.0, 0.0, 1.0)
     return beta + length * change, b + length * shift, scores + length * changed, length > 0.0
@@ -117,7 +117,9 @@ class CurvedSystem:
         self._ones = self._solve(np.ones(len(K)))
 
     def _solve(self, right: Array) -> Array:
-        return np.asarray(sl.cho_solve(self._factor, right, check_finite=False))
+        # Not cho_solve: its checks take longer than these small systems.
+        answer, _ = sl.lapack.dpotrs(self._factor[0], right, lower=self._factor[1])
+        return np.asarray(answer)
 
     def solve(self, right: Array, total: float = 0.0) -> tuple[Array, float]:
         """Return x and the shift; `total` is the sum of x."""
@@ -127,7 +129,7 @@ class CurvedSystem:
 
 
 @dataclass(frozen=True)
-class _Along:
+class Along:
     """The derivative of losses and a quadratic function along a line: piecewise linear and nondecreasing.
 
     At s, sample i has 1 - y_i f_i = `short_i - s rate_i`; the quadratic function has the slope `linear + s square`.
@@ -172,5 +174,5 @@ class _Along:
 def best_offset(scores: Array, y: Array, costs: Array, loss: SmoothedHinge) -> float:
     """The offset b with the least sum of losses; if an interval has it, its middle."""
     reach = float(np.abs(scores).max(initial=0.0)) + 1.0 + 2.0 * loss.eps
-    along, tilt = _Along(1.0 - y * scores, y, costs, loss.eps), 1e-9 * float(costs.sum())
+    along, tilt = Along(1.0 - y * scores, y, costs, loss.eps), 1e-9 * float(costs.sum())
     return 0.5 * (along.last_below(-tilt, -reach, reach) + along.last_below(tilt, -reach, reach))

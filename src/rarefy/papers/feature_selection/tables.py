@@ -19,8 +19,9 @@ from rarefy.core.feature_weights.classifiers import Classifiers
 from rarefy.core.feature_weights.penalties import L1Penalty
 from rarefy.core.feature_weights.problem import Problem
 from rarefy.datasets import load, make_ndcc
-from rarefy.kernel import KernelFeatureSelector, KernelFeatureSelectorCV
+from rarefy.kernel import KernelFeatureSelector
 from rarefy.papers.claims import Metrics
+from rarefy.papers.feature_selection.search import cross_validated
 from rarefy.selection import ReliefSelector
 
 _INFORMATIVE = 20
@@ -28,6 +29,9 @@ _SADDLE = -1e-3
 """Negative curvatures closer to zero are rounding errors: those of saddle points are larger by orders of magnitude."""
 _COMMON = (4.0, 2.0**-7)
 """C and mu at which objectives are compared."""
+
+_PUBLISHED: dict[str, Any] = {"init": "ones", "standardize": False, "prune": 0.0, "validation_fraction": None}
+"""As in the thesis: one search from all ones, and nothing after it. Samples are standardised here."""
 
 _OPTIONS: dict[str, dict[str, Any]] = {
     "GMKL": {"method": "gmkl"},
@@ -140,8 +144,8 @@ def sets(data: Any, *, collection: str, method: str, split: int, search: str) ->
         "error": _error(model, X_test, y_test),
         "features": float(few.sum()),
         "refit": _plain(X[:, few], y, X_test[:, few], y_test, search, folds),
-        "C": model.C_,
-        "mu": model.mu_,
+        "C": model.C,
+        "mu": model.mu,
     }
 
 
@@ -187,7 +191,7 @@ def _clusters(concentration: float, geometry: int, n_noise: int) -> _Samples:
 
 def _candidates(samples: _Samples, method: str, search: str) -> list[KernelFeatureSelector]:
     """The method fitted with all pairs of C and mu."""
-    options = dict(_OPTIONS[method])
+    options = _PUBLISHED | _OPTIONS[method]
     if method == "AO-II, true start":
         options["init"] = (np.arange(samples.X.shape[1]) < _INFORMATIVE).astype(float)
     grid = _SEARCHES[search].pairs(options.get("n_starts", 1))
@@ -238,21 +242,12 @@ def _plain(X: Any, y: NDArray[Any], X_test: Any, y_test: NDArray[Any], search: s
     return _error(GridSearchCV(SVC(), _SEARCHES[search].svm, cv=folds).fit(X, y), X_test, y_test)
 
 
-def _chosen(X: Any, y: NDArray[Any], method: str, search: str, folds: Any) -> KernelFeatureSelectorCV:
+def _chosen(X: Any, y: NDArray[Any], method: str, search: str, folds: Any) -> KernelFeatureSelector:
     """The method with C and mu by cross-validation."""
-    tried, options = _SEARCHES[search], dict(_OPTIONS[method])
-    init, penalty = options.pop("init", "ones"), options.pop("penalty", "weights")
-    model = KernelFeatureSelectorCV(
-        KernelFeatureSelector(**options),
-        Cs=tried.set_Cs,
-        mus=tried.set_mus,
-        inits=("ones", "scaled") if init == "both" else (init,),
-        penalties=(penalty,),
-        cv=folds,
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return model.fit(X, y)
+    tried, options = _SEARCHES[search], _PUBLISHED | _OPTIONS[method]
+    inits = ("ones", "scaled") if options["init"] == "both" else (options["init"],)
+    selectors = [KernelFeatureSelector(**options | {"init": init}) for init in inits]
+    return cross_validated(selectors, X, y, Cs=tried.set_Cs, mus=tried.set_mus, folds=folds)
 
 
 def _split(data: Any, collection: str, split: int, n_folds: int) -> tuple[Any, ...]:

@@ -1,0 +1,139 @@
+r"""Which two or three features together agree with the labels: a start for features that are uninformative alone.
+
+X : (m, d) some samples, features divided by their scales; Y : (m, q) labels, centred; g = `_NARROW`
+k_a : the Gaussian kernel of one feature a between all pairs of these samples, exp(-g (x_a - x'_a)^2)
+
+The kernel of a set S of features is the product of theirs. Its alignment with the labels,
+
+    sum over pairs w prod_{a in S} k_a  /  sqrt(sum over pairs prod_{a in S} k_a^2),    w = Y Y^T,
+
+is one product of matrices with a row for each feature and a column for each pair of samples, for all sets of two
+features at once; for all sets of three it is one such product for each feature.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarefy.core.feature_weights.problem import Problem
+from rarefy.core.linalg.rows import Array, Index
+
+Single = NDArray[np.float32]
+
+_ROWS = 300
+"""Samples that are compared: their pairs show an interaction of two features by more than ten standard deviations."""
+_NARROW = 4.0
+"""g for features of standard deviation 1: finds fine patterns, and wide ones as well as any other."""
+_IN_PAIRS = 400
+_IN_TRIPLES = 100
+"""Largest numbers of features of which all pairs and all triples are compared: a second or two each."""
+_BLOCK = 8192
+"""Pairs of samples in one product."""
+_FEATURES = 256
+"""Features whose kernels are computed at a time."""
+
+
+@dataclass(frozen=True)
+class Interactions:
+    """The pair and the triple of features that agree best with the labels; absent if there are too few features."""
+
+    pair: Index | None
+    triple: Index | None
+
+
+def best_interactions(problem: Problem, allowed: NDArray[np.bool_]) -> Interactions:
+    """Compare all pairs and triples of the allowed features, or of some of them if there are many.
+
+    Of more features than are compared, half are those that agree best with the labels alone, half are random.
+    """
+    rng = np.random.default_rng(0)
+    rows = _balanced_rows(problem.classifiers.Y, rng)
+    usable = np.flatnonzero(allowed & (problem.scales > 0.0))
+    X = (problem.X[np.ix_(rows, usable)] / problem.scales[usable]).astype(np.float32)
+    Y = problem.classifiers.Y[rows] * problem.classifiers.costs[rows, None]
+    Y = (Y - Y.mean(axis=0)) / (np.abs(Y).max() or 1.0)
+    i, j = np.triu_indices(len(rows), 1)
+    agree = (Y @ Y.T)[i, j].astype(np.float32)
+    alone = _alone(X, i, j, agree) if len(usable) > _IN_TRIPLES else np.zeros(len(usable))
+    first = _shortlist(alone, _IN_PAIRS, rng)
+    pair = usable[first[_best_pair(X[:, first], i, j, agree)]] if len(first) >= 2 else None
+    few = first if len(first) <= _IN_TRIPLES else _shortlist(alone, _IN_TRIPLES, rng)
+    triple = usable[few[_best_triple(_kernels(X[:, few], i, j), agree)]] if len(few) >= 3 else None
+    return Interactions(pair, triple)
+
+
+def _balanced_rows(Y: Array, rng: np.random.Generator) -> Index:
+    """Samples of all classes in turn, as long as each has some; of numeric responses, random ones."""
+    order = rng.permutation(len(Y))
+    classes = np.unique(Y[order], axis=0, return_inverse=True)[1].ravel()
+    if classes.max() >= _ROWS:
+        return np.sort(order[:_ROWS])
+    turn = np.empty(len(order), dtype=np.intp)
+    for one in range(classes.max() + 1):
+        members = np.flatnonzero(classes == one)
+        turn[members] = np.arange(len(members))
+    return np.sort(order[np.argsort(turn, kind="stable")[:_ROWS]])
+
+
+def _kernels(X: Single, i: Index, j: Index) -> Single:
+    """A row for each feature, a column for each pair of samples."""
+    differences = np.ascontiguousarray((X[i] - X[j]).T)
+    differences *= differences
+    differences *= np.float32(-_NARROW)
+    return np.exp(differences, out=differences)
+
+
+def _alone(X: Single, i: Index, j: Index, agree: Single) -> Array:
+    """The alignment of every single feature."""
+    total, size = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    for first in range(0, X.shape[1], _FEATURES):
+        some = slice(first, first + _FEATURES)
+        for start in range(0, len(i), _BLOCK):
+            part = slice(start, start + _BLOCK)
+            K = _kernels(X[:, some], i[part], j[part])
+            total[some] += K @ agree[part]
+            size[some] += np.einsum("ap,ap->a", K, K)
+    return np.asarray(total / np.sqrt(np.maximum(size, np.finfo(float).tiny)))
+
+
+def _shortlist(alone: Array, size: int, rng: np.random.Generator) -> Index:
+    """The features to compare: all, or half by their own alignment and half at random."""
+    order = np.argsort(-alone, kind="stable")
+    if len(order) <= size:
+        return np.arange(len(order))
+    half = size // 2
+    return np.sort(np.concatenate([order[:half], rng.permutation(order[half:])[: size - half]]))
+
+
+def _best_pair(X: Single, i: Index, j: Index, agree: Single) -> Index:
+    d = X.shape[1]
+    total, size = np.zeros((d, d)), np.zeros((d, d))
+    for start in range(0, len(i), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        K = _kernels(X, i[part], j[part])
+        total += (K * agree[part]) @ K.T
+        K *= K
+        size += K @ K.T
+    a, b = np.triu_indices(d, 1)
+    best = int(np.argmax(_share(total[a, b], size[a, b])))
+    return np.array([a[best], b[best]])
+
+
+def _best_triple(K: Single, agree: Single) -> Index:
+    found, at = -np.inf, np.zeros(3, dtype=np.intp)
+    squares = K * K
+    for first in range(len(K) - 2):
+        rest, rest_squares = K[first + 1 :], squares[first + 1 :]
+        total = (rest * (agree * K[first])) @ rest.T
+        size = (rest_squares * squares[first]) @ rest_squares.T
+        a, b = np.triu_indices(len(rest), 1)
+        share = _share(total[a, b], size[a, b])
+        best = int(np.argmax(share))
+        if share[best] > found:
+            found, at = float(share[best]), np.array([first, first + 1 + a[best], first + 1 + b[best]])
+    return at
+
+
+def _share(total: NDArray[np.floating], size: NDArray[np.floating]) -> Array:
+    return np.asarray(total / np.sqrt(np.maximum(size, np.finfo(np.float32).tiny)), dtype=np.float64)

@@ -1,0 +1,285 @@
+r"""Classifiers in the span of few kernel functions, with the losses of all samples.
+
+X : (n, d) samples; P : (m, d) landmarks, some of them; z : (d,) weights
+K : (n, m) and Kp : (m, m) kernel matrices of samples and landmarks with the landmarks
+B, b : (m, q) and (q,) coefficients and offsets; F = K B + b the scores; G : (n, q) derivatives of the losses in F
+
+    sum_c (1/2 B_c^T Kp B_c + sum_i C_i l(Y_ic F_ic)) + p(z)
+
+is minimised over B and b by Newton's method in m + 1 unknowns, and over z by L-BFGS-B. At the minimum over B and b the
+derivative in K is G B^T and that in Kp is 1/2 B B^T. Kernel values are in single precision, everything of the size of
+the landmarks in double precision; nothing but K has n m entries.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.linalg as sl
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.stats import rankdata
+
+from rarefy.core.feature_weights.kernel import FeatureKernel
+from rarefy.core.feature_weights.problem import NEGLIGIBLE, Problem
+from rarefy.core.feature_weights.selection import FeatureSelection
+from rarefy.core.linalg.cholesky import lifted_cholesky
+from rarefy.core.linalg.rows import Array, Index
+from rarefy.core.svm.smooth_svm import Along
+
+Single = NDArray[np.float32]
+
+_BLOCK = 8192
+"""Samples whose kernel values are worked on at a time."""
+_STEPS = 50
+"""Largest number of Newton steps."""
+_LONGEST = 4.0
+"""Longest step, in Newton steps: with some of the samples in the Hessian the best one can be longer than 1."""
+_IN_HESSIAN = 10
+"""Samples in the Hessian, for each landmark: its other samples change a step little, and take most of the time."""
+_SEEN = 1e-5
+"""Eigenvalues of Kp below this share of the largest are left out: single precision does not show them."""
+_ENOUGH = 1e-6
+"""Relative decrease of the objective at which Newton's method ends."""
+_ENTERING = 5
+"""Features that are brought in at a time."""
+
+
+@dataclass(frozen=True)
+class LandmarkSettings:
+    """How far to go: relative change of the objective at the end, evaluations, rounds that bring in features, share."""
+
+    tol: float = 1e-3
+    max_iter: int = 60
+    rounds: int = 3
+    prune: float = 0.0
+
+
+def choose_landmarks(problem: Problem, m: int, seed: int) -> Index:
+    """Random samples, of each class as many as of the others as long as there are some."""
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(problem.X))
+    classes = np.unique(problem.classifiers.Y[order], axis=0, return_inverse=True)[1].ravel()
+    turn = np.empty(len(order), dtype=np.intp)
+    for one in range(classes.max() + 1):
+        members = np.flatnonzero(classes == one)
+        turn[members] = np.arange(len(members))
+    return np.sort(order[np.argsort(turn, kind="stable")[:m]])
+
+
+class LandmarkProblem:
+    """The problem in some of the features, with landmarks; remembers the classifiers of its last evaluation."""
+
+    def __init__(self, problem: Problem, landmarks: Index) -> None:
+        self.problem, self.landmarks = problem, landmarks
+        self.X = np.ascontiguousarray(problem.X, dtype=np.float32)
+        self.P = np.ascontiguousarray(problem.X[landmarks])
+        self.K = np.empty((len(self.X), len(self.P)), dtype=np.float32)
+        q = problem.classifiers.Y.shape[1]
+        self.B, self.b = np.zeros((len(self.P), q)), np.zeros(q)
+
+    def evaluate(self, z: Array) -> tuple[float, Array]:
+        """The minimum over the classifiers at z, with the penalty, and its gradient."""
+        of = self.problem.classifiers
+        Kp = self._kernels(z)
+        total = self._solve(Kp)
+        cost, slope, _ = of.penalty.derivatives(z)
+        return total + cost, 2.0 * z * self.slopes(z, Kp) + slope
+
+    def _kernels(self, z: Array) -> Array:
+        """Fill K; return Kp."""
+        centres = (self.P * z).astype(np.float32)
+        lifted = np.column_stack([centres, -0.5 * np.einsum("jk,jk->j", centres, centres), np.ones(len(centres))])
+        right = np.ascontiguousarray((2.0 * lifted).T, dtype=np.float32)
+        weights = z.astype(np.float32)
+        for part in _parts(len(self.X)):
+            scaled = self.X[part] * weights
+            left = np.column_stack([scaled, np.ones(len(scaled)), -0.5 * np.einsum("ik,ik->i", scaled, scaled)])
+            block = np.matmul(left.astype(np.float32), right, out=self.K[part])
+            np.minimum(block, 0.0, out=block)
+            np.exp(block, out=block)
+        return FeatureKernel(self.P, self.P, self.problem.profile).matrix(z)
+
+    def _scores(self, B: Array, b: Array) -> Array:
+        return np.asarray(self.K @ B.astype(np.float32), dtype=np.float64) + b
+
+    def _solve(self, Kp: Array) -> float:
+        """Newton's method for every classifier from the last one; returns the sum of their objectives."""
+        size, vectors = np.linalg.eigh(Kp)
+        seen = size > _SEEN * size[-1]
+        T = vectors[:, seen] / np.sqrt(size[seen])
+        value = 0.0
+        for c in range(self.B.shape[1]):
+            self.B[:, c], self.b[c], one = self._newton(Kp, T, c)
+            value += one
+        return value
+
+    def _newton(self, Kp: Array, T: Array, c: int) -> tuple[Array, float, float]:
+        """Newton's method with exact line searches, in coordinates v of B = T v; |v| is the norm of the classifier."""
+        of = self.problem.classifiers
+        y, costs, loss = of.Y[:, c], of.costs, of.loss
+        v, b = T.T @ (Kp @ self.B[:, c]), float(self.b[c])
+        F = self._scores((T @ v)[:, None], np.array([b]))[:, 0]
+        for _ in range(_STEPS):
+            value, first, second = loss.derivatives(y * F)
+            objective = 0.5 * float(v @ v) + float(costs @ value)
+            step, shift, decrease = self._step(T, v, costs * y * first, costs * second)
+            if decrease <= _ENOUGH * abs(objective):
+                break
+            moved = self._scores((T @ step)[:, None], np.array([shift]))[:, 0]
+            along = Along(1.0 - y * F, y * moved, costs, loss.eps, float(v @ step), float(step @ step))
+            length = along.last_below(0.0, 0.0, _LONGEST)
+            v, b, F = v + length * step, b + length * shift, F + length * moved
+        return T @ v, b, 0.5 * float(v @ v) + float(costs @ loss.derivatives(y * F)[0])
+
+    def _step(self, T: Array, v: Array, g: Array, h: Array) -> tuple[Array, float, float]:
+        """The Newton step in coordinates and offset, and the decrease to first order; the gradient is exact."""
+        r = len(v)
+        H = np.eye(r + 1)
+        H[r, r] = 1e-9 * float(self.problem.classifiers.costs.sum())
+        gradient = np.append(v + T.T @ np.asarray(g.astype(np.float32) @ self.K, dtype=np.float64), g.sum())
+        curved = np.flatnonzero(h)
+        if len(curved):
+            some = curved[:: max(1, len(curved) // (_IN_HESSIAN * r))]
+            root = np.sqrt(h[some] * (len(curved) / len(some)))
+            rows = np.column_stack([self.K[some].astype(np.float64) @ T, np.ones(len(some))]) * root[:, None]
+            H += rows.T @ rows
+        move = -sl.cho_solve(lifted_cholesky(H, "a Hessian"), gradient, check_finite=False)
+        return move[:r], float(move[r]), -float(gradient @ move)
+
+    def slopes(self, z: Array, Kp: Array) -> Array:
+        """The derivative of the objective in the squares of the weights, without the penalty."""
+        return _slopes(self, self.X, self.P, Kp)
+
+    def slopes_of_all(self, X: Array, Kp: Array) -> Array:
+        """The same in the weights of other features of the same samples."""
+        return _slopes(self, X, X[self.landmarks], Kp)
+
+
+def _slopes(at: LandmarkProblem, X: Array | Single, P: Array, Kp: Array) -> Array:
+    """Sums of -K * (G B^T) * (x_k - p_k)^2 over samples and landmarks, and half of the same between landmarks."""
+    of = at.problem.classifiers
+    centres, coefficients = P.astype(np.float32), at.B.T.astype(np.float32)
+    _, G, _ = of.losses(at._scores(at.B, at.b))
+    square, cross, column = np.zeros(X.shape[1]), np.zeros(X.shape[1]), np.zeros(len(P))
+    for part in _parts(len(X)):
+        M = G[part].astype(np.float32) @ coefficients
+        M *= at.K[part]
+        block = np.ascontiguousarray(X[part], dtype=np.float32)
+        square += M.sum(axis=1) @ block**2
+        cross += np.einsum("ik,ik->k", block, M @ centres)
+        column += M.sum(axis=0)
+    of_samples = square + column @ P**2 - 2.0 * cross
+    return -np.asarray(of_samples) - 0.5 * FeatureKernel(P, P, at.problem.profile).sums(Kp * (at.B @ at.B.T))
+
+
+def _parts(n: int) -> list[slice]:
+    return [slice(start, start + _BLOCK) for start in range(0, n, _BLOCK)]
+
+
+def landmark_selection(
+    problem: Problem, start: Array, landmarks: Index, settings: LandmarkSettings
+) -> FeatureSelection:
+    """Learn weights and classifiers from all samples, from weights that were learned from some of them.
+
+    Features with weight zero are brought in while they lower the objective; small weights are dropped at the end.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to solve.
+    start : (d,) array
+        Weights to start from; all zero means no feature.
+    landmarks : (m,) array
+        Which of the samples are the landmarks.
+    settings : LandmarkSettings
+        How far to go.
+    """
+    field, z = np.flatnonzero(start > 0.0), start[start > 0.0]
+    best = _minimised(problem, landmarks, field, z, settings)
+    history, n_iter = [best.value], best.n_iter
+    for _ in range(settings.rounds if len(field) else 0):
+        entering = _wanted(problem, best)
+        if not len(entering):
+            break
+        typical = float(np.median(best.z))
+        wider = np.concatenate([best.field, entering])
+        found = _minimised(problem, landmarks, wider, np.append(best.z, np.full(len(entering), typical)), settings)
+        n_iter += found.n_iter
+        if found.value >= best.value * (1.0 - 1e-2 * settings.tol):
+            break
+        best = found
+        history.append(best.value)
+    while len(best.field) and best.share().min() < settings.prune * best.share().max():
+        kept = best.share() >= settings.prune * best.share().max()
+        best = _minimised(problem, landmarks, best.field[kept], best.z[kept], settings)
+        history.append(best.value)
+        n_iter += best.n_iter
+    return _described(problem, best, history, n_iter)
+
+
+@dataclass(frozen=True)
+class _Found:
+    part: LandmarkProblem
+    field: Index
+    z: Array
+    value: float
+    n_iter: int
+    converged: bool
+
+    def share(self) -> Array:
+        return np.asarray(self.z * self.part.problem.scales)
+
+
+def _minimised(problem: Problem, landmarks: Index, field: Index, z: Array, settings: LandmarkSettings) -> _Found:
+    """L-BFGS-B on the objective divided by its size at the start, among some of the features."""
+    part = LandmarkProblem(replace(problem, X=np.ascontiguousarray(problem.X[:, field])), landmarks)
+    if not len(field):
+        return _Found(part, field, z, part.evaluate(z)[0], 0, True)
+    size = problem.classifiers.constant()
+
+    def scaled(z: Array) -> tuple[float, Array]:
+        value, gradient = part.evaluate(np.maximum(z, 0.0))
+        return value / size, gradient / size
+
+    options = {"maxiter": settings.max_iter, "maxfun": 2 * settings.max_iter, "ftol": 1e-2 * settings.tol}
+    found = minimize(scaled, z, jac=True, method="L-BFGS-B", bounds=[(0.0, None)] * len(z), options=options)
+    z = np.maximum(found.x, 0.0)
+    share = z * part.problem.scales
+    kept = share > NEGLIGIBLE * share.max(initial=0.0)
+    if not kept.all():
+        part = LandmarkProblem(replace(problem, X=np.ascontiguousarray(problem.X[:, field[kept]])), landmarks)
+        field, z = field[kept], z[kept]
+    value, _ = part.evaluate(z)
+    return _Found(part, field, z, value, int(found.nit), bool(found.success))
+
+
+def _wanted(problem: Problem, best: _Found) -> Index:
+    """Features with weight zero that would lower the objective most, with a weight as large as the others'."""
+    if not len(best.field):
+        return np.array([], dtype=np.intp)
+    Kp = FeatureKernel(best.part.P, best.part.P, problem.profile).matrix(best.z)
+    typical = float(np.median(best.share())) / np.maximum(problem.scales, np.finfo(float).tiny)
+    gain = -best.part.slopes_of_all(problem.X, Kp) * typical**2 - problem.classifiers.penalty.costs(typical)
+    gain[best.field], gain[problem.scales == 0.0] = -np.inf, -np.inf
+    order = np.argsort(-gain, kind="stable")[:_ENTERING]
+    return order[gain[order] > 0.0]
+
+
+def _described(problem: Problem, best: _Found, history: list[float], n_iter: int) -> FeatureSelection:
+    weights = np.zeros(problem.X.shape[1])
+    weights[best.field] = best.z
+    order = np.argsort(best.field)
+    return FeatureSelection(
+        feature_weights=weights,
+        support=weights > 0.0,
+        ranking=rankdata(-weights * problem.scales, method="min").astype(int),
+        curvature=np.nan,
+        objective=best.value,
+        history=np.array(history),
+        n_iter=n_iter,
+        converged=best.converged,
+        dual_coef=best.part.B.T.copy(),
+        intercept=best.part.b.copy(),
+        support_vectors=best.part.P[:, order],
+        memorized=False,
+    )

@@ -1,0 +1,151 @@
+"""What KernelFeatureSelectorCV does in its folds: scores of all cells of a grid, and of pruned ones."""
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarefy.core.feature_weights.grid import Cell, prune_cell, selection_grid, warm_settings, with_cost
+from rarefy.core.feature_weights.problem import Solution
+from rarefy.core.feature_weights.samples import automatic_mu
+from rarefy.core.feature_weights.selection import FeatureSelection, SearchSettings, start_weights
+from rarefy.core.linalg.rows import Array
+from rarefy.kernel._feature_model import Task
+from rarefy.kernel._feature_samples import check_start
+from rarefy.kernel._feature_selector import KernelFeatureSelector
+
+ROUGH = 1e-2
+"""Tolerance of searches in the folds: enough to compare scores."""
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Validated samples."""
+
+    X: Array
+    y: NDArray[Any]
+    weights: Array
+    weighted: bool
+    """Whether the weights were given, so that they go into the scores."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Values of C, and penalties: numbers, or factors on the automatic penalty of the samples at hand."""
+
+    Cs: Array
+    mus: Array
+    relative: bool
+
+    def penalties(self, task: Task) -> Array:
+        """A row of penalties for each C."""
+        if not self.relative:
+            return np.tile(self.mus, (len(self.Cs), 1))
+        return np.array([self.mus * automatic_mu(with_cost(task.problem, float(C))) for C in self.Cs])
+
+    def part(self, rows: Sequence[int], n_mus: int) -> "Grid":
+        """Some of the Cs and the first penalties."""
+        return replace(self, Cs=self.Cs[list(rows)], mus=self.mus[:n_mus])
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One model in one fold."""
+
+    score: float
+    n_features: int
+    predicted: NDArray[Any]
+    weights: Array
+    mu: float
+    converged: bool
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Training and test samples."""
+
+    train: NDArray[np.intp]
+    test: NDArray[np.intp]
+
+    def usable(self, samples: Samples) -> bool:
+        """Whether there is something to learn and something to score."""
+        learnt = samples.weights[self.train] > 0.0
+        return len(np.unique(samples.y[self.train][learnt])) >= 2 and bool(samples.weights[self.test].any())
+
+
+class Judge:
+    """Turns results in a fold into scores: by a scorer, or None for the accuracy."""
+
+    def __init__(
+        self, selector: KernelFeatureSelector, scorer: Callable[..., float] | None, samples: Samples, fold: Fold
+    ) -> None:
+        at = fold.train
+        self.task = selector._task(samples.X[at], samples.y[at], samples.weights[at])
+        self._template = copy.copy(selector)
+        self._template.n_features_in_ = samples.X.shape[1]
+        self._scorer = scorer
+        self._X, self._y = samples.X[fold.test], samples.y[fold.test]
+        self._weights = samples.weights[fold.test]
+        self._extra = {"sample_weight": samples.weights[fold.test]} if samples.weighted else {}
+
+    def __call__(self, mu: float, found: FeatureSelection) -> Trial:
+        """The score of one result."""
+        model = copy.copy(self._template)
+        model._store(self.task, mu, found, None)
+        predicted = model._labels(model._of_classes(model._scores_within(self._X)))
+        if self._scorer is None:
+            score = float(np.average(predicted == self._y, weights=self._weights))
+        else:
+            score = float(self._scorer(model, self._X, self._y, **self._extra))
+        return Trial(
+            score,
+            int(found.support.sum()),
+            predicted,
+            found.feature_weights,
+            mu,
+            found.converged,
+        )
+
+
+def rough_settings(selector: KernelFeatureSelector) -> SearchSettings:
+    """How to search in the folds: without the curvature, and to the accuracy that the comparison needs."""
+    own = warm_settings(selector._settings())
+    return replace(own, tol=max(own.tol, ROUGH), curvature=False, prune=0.0, grown=1)
+
+
+def score_grid(
+    selector: KernelFeatureSelector, scorer: Callable[..., float] | None, samples: Samples, fold: Fold, grid: Grid
+) -> dict[tuple[int, int], Trial]:
+    """Learn all cells on the training samples of a fold, and score them on the others."""
+    judge = Judge(selector.set_params(C=1.0), scorer, samples, fold)
+    penalties = grid.penalties(judge.task)
+    init = check_start("inits", selector.init, samples.X.shape[1], "KernelFeatureSelectorCV")
+    settings = rough_settings(selector)
+    starts = start_weights(judge.task.problem, init)
+    cells = selection_grid(judge.task.problem, starts, grid.Cs, penalties, settings)
+    return {at: judge(float(penalties[at]), cell.described(settings)) for at, cell in cells.items()}
+
+
+def score_pruned(
+    selector: KernelFeatureSelector,
+    scorer: Callable[..., float] | None,
+    samples: Samples,
+    fold: Fold,
+    trial: Trial,
+    shares: Sequence[float],
+) -> list[Trial]:
+    """Prune one model of a fold by several shares."""
+    judge = Judge(selector, scorer, samples, fold)
+    settings = rough_settings(selector)
+    cell = solved_cell(judge.task, trial.mu, trial.weights)
+    return [judge(trial.mu, prune_cell(cell, share, settings).described(settings)) for share in shares]
+
+
+def solved_cell(task: Task, mu: float, weights: Array) -> Cell:
+    """The classifiers for given weights."""
+    problem = task.problem.with_mu(mu)
+    B, b, value = problem.solve_classifiers(weights)
+    return Cell(problem, Solution(weights, B, b, value, (value,), 0, True))

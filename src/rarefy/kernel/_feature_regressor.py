@@ -1,0 +1,255 @@
+"""Feature selection inside kernel ridge regression."""
+
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from rarefy._estimator import Estimator
+from rarefy._fit import fit_method
+from rarefy._parameters import COUNT, NOT_NEGATIVE, POSITIVE, SHARE, Number
+from rarefy._selection_table import SelectionTable
+from rarefy._warnings import warn_user
+from rarefy.core.feature_weights.kernel import Profile
+from rarefy.core.feature_weights.penalties import PENALTIES
+from rarefy.core.feature_weights.problem import Problem
+from rarefy.core.feature_weights.regressors import explained, random_part, response_problem
+from rarefy.core.feature_weights.samples import Units, automatic_mu, keep_rows, standardized
+from rarefy.core.feature_weights.selection import SearchSettings
+from rarefy.core.linalg.rows import Array
+from rarefy.exceptions import DegenerateDataError, RarefyWarning
+from rarefy.kernel._feature_model import FeatureWeightsModel, Task, scores_of
+from rarefy.kernel._feature_samples import STARTS, to_dense, warn_if_degenerate, warn_not_converged
+
+_FEWEST = 20
+"""Held-out samples below which nothing is said about them."""
+
+
+class KernelFeatureRegressor(SelectionTable, FeatureWeightsModel, RegressorMixin, Estimator):
+    """Kernel ridge regression that learns a weight for every feature and sets most weights to zero.
+
+    The same as :class:`KernelFeatureSelector` for a numeric response: ``1/2 ||f||^2 + C sum of (y - f(x))^2 + mu sum_k
+    z_k`` is minimised over the regression function f and the weights z_k >= 0 of the features inside a Gaussian kernel.
+    The response is centred and divided by its standard deviation first. Kernel matrices of all samples are computed: a
+    few thousand of them are a practical limit.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Factor on the losses of the standardised response, > 0.
+    mu : float or "auto", default="auto"
+        Factor on the penalty of the weights, >= 0. "auto" is a fifteenth of the losses of the best constant:
+        ``C n_samples / 15``.
+    penalty : {"weights", "squares"}, default="weights"
+        Whether the penalty is the sum of the weights or of their squares.
+    init : {"auto", "ones", "scaled", "interactions"} or array-like of shape (n_features,), default="auto"
+        The weights at the start, see :class:`KernelFeatureSelector`.
+    standardize : bool, default=True
+        Whether features are centred and divided by their standard deviations first.
+    prune : float, default=0.2
+        Share of the largest weight below which features are dropped; the others are learned again.
+    validation_fraction : float or None, default=0.25
+        Share of the samples that are left out of an additional fit, to see whether it explains them; a warning says if
+        it does not. None means no such fit; nor is there one with fewer than 20 samples in that share.
+    screening : int or None, default=None
+        Number of features to search among at first; None means all.
+    tol : float, default=1e-3
+        Relative decrease of the objective at which to stop, times 100, > 0.
+    max_iter : int or None, default=None
+        Largest number of steps; None means 300.
+
+    Attributes
+    ----------
+    feature_weights_ : ndarray of shape (n_features_in_,)
+        The weights z: of the standardised features, or of the features as they are with ``standardize=False``.
+    raw_feature_weights_ : ndarray of shape (n_features_in_,)
+        The weights of the features in their own units.
+    support_ : ndarray of shape (n_features_in_,)
+        Mask of the selected features.
+    ranking_ : ndarray of shape (n_features_in_,)
+        Rank of each feature by weight times standard deviation; 1 is the largest.
+    mu_ : float
+        The factor on the penalty that was used.
+    validation_score_ : float
+        Share of the variance (R^2) of the samples left out that the additional fit explains; nan without one.
+    curvature_ : float
+        Smallest eigenvalue of the Hessian, in the selected weights, of the objective after minimisation over f.
+    objective_ : float
+        The value of the objective.
+    history_ : ndarray of shape (n_values,)
+        The objective after every round.
+    n_iter_ : int
+        Number of steps.
+    converged_ : bool
+        Whether the search converged within `max_iter`.
+    dual_coef_ : ndarray of shape (1, n_support_vectors)
+        Coefficients of the kernel functions, in units of the response.
+    intercept_ : ndarray of shape (1,)
+        Intercept.
+    support_vectors_ : ndarray of shape (n_support_vectors, n_nonzero)
+        The samples of the kernel functions, in the features with a nonzero weight and in the units of X.
+    mean_, scale_ : ndarray of shape (n_features_in_,)
+        What is subtracted from the features and what they are divided by.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X has names that are all strings.
+
+    See Also
+    --------
+    KernelFeatureSelector : The same for classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarefy.kernel import KernelFeatureRegressor
+    >>> X = np.random.default_rng(0).standard_normal((150, 20))
+    >>> y = X[:, 3] * X[:, 8]
+    >>> model = KernelFeatureRegressor().fit(X, y)
+    >>> model.get_support(indices=True)
+    array([3, 8])
+    >>> bool(model.score(X, y) > 0.8)
+    True
+    """
+
+    _guide = "kernel_features"
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "C": [POSITIVE],
+        "mu": [NOT_NEGATIVE, StrOptions({"auto"})],
+        "penalty": [StrOptions(set(PENALTIES))],
+        "init": [StrOptions(set(STARTS)), "array-like"],
+        "standardize": ["boolean"],
+        "prune": [Number(Real, 0, 1, closed="left")],
+        "validation_fraction": [SHARE, None],
+        "screening": [COUNT, None],
+        "tol": [POSITIVE],
+        "max_iter": [COUNT, None],
+    }
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        mu: float | str = "auto",
+        *,
+        penalty: str = "weights",
+        init: Any = "auto",
+        standardize: bool = True,
+        prune: float = 0.2,
+        validation_fraction: float | None = 0.25,
+        screening: int | None = None,
+        tol: float = 1e-3,
+        max_iter: int | None = None,
+    ) -> None:
+        self.C = C
+        self.mu = mu
+        self.penalty = penalty
+        self.init = init
+        self.standardize = standardize
+        self.prune = prune
+        self.validation_fraction = validation_fraction
+        self.screening = screening
+        self.tol = tol
+        self.max_iter = max_iter
+
+    @fit_method
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the feature weights and the regression function.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples; sparse input is converted to a dense array.
+        y : array-like of shape (n_samples,)
+            The responses.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Factors on the losses of the samples; None means 1.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ParameterError
+            If a parameter is out of range.
+        DegenerateDataError
+            If all sample weights are zero.
+        """
+        owner = type(self).__name__
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True, ensure_min_samples=2)
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if not weights.any():
+            raise DegenerateDataError(f"{owner} needs samples of positive weight; all sample weights are zero.")
+        task, centre, unit = self._response_task(to_dense(X), np.asarray(y, dtype=np.float64), weights)
+        mu = automatic_mu(task.problem) if self.mu == "auto" else float(self.mu)
+        (found,) = self._search(task.problem, [mu])
+        score = self._explained(task.problem.with_mu(mu))
+        if not found.converged:
+            warn_not_converged(owner, "reduced", f"the search stopped after {found.n_iter} rounds")
+        self._store(task, mu, found, None)
+        self.validation_score_ = np.nan if score is None else score
+        self.dual_coef_, self.intercept_ = unit * self.dual_coef_, unit * self.intercept_ + centre
+        del self.classes_
+        warn_if_degenerate(self, owner)
+        if score is not None and found.support.any() and score <= 0.0:
+            warn_user(
+                f"{owner} found nothing that holds for other samples: a fit without some of the samples explains none "
+                "of their variance. Do not rely on the selected features; try other parameters or more samples.",
+                RarefyWarning,
+            )
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Predict responses.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Responses.
+        """
+        return self._scores_of(X)[:, 0]
+
+    def _response_task(self, X: Array, y: Array, weights: Array) -> tuple[Task, float, float]:
+        """The problem with a standardised response; what was subtracted from it and what it was divided by."""
+        counted = weights > 0.0
+        X, y, weights = X[counted], y[counted], weights[counted]
+        order = np.argsort(y, kind="stable")  # the mean should not depend on the order of the samples
+        centre = float(np.average(y[order], weights=weights[order]))
+        unit = float(np.sqrt(np.average((y[order] - centre) ** 2, weights=weights[order]))) or 1.0
+        penalty, profile = PENALTIES[self.penalty](0.0), Profile()
+        problem = response_problem(X, (y - centre) / unit, weights, C=float(self.C), penalty=penalty, profile=profile)
+        units = Units(np.zeros(X.shape[1]), np.ones(X.shape[1]))
+        if self.standardize:
+            problem, units = standardized(problem)
+        return Task(problem, units, np.array([])), centre, unit
+
+    def _settings(self) -> SearchSettings:
+        return SearchSettings(
+            method="reduced",
+            tol=float(self.tol),
+            max_iter=self.max_iter,
+            screening=self.screening,
+            prune=float(self.prune),
+        )
+
+    def _explained(self, problem: Problem) -> float | None:
+        """The share of the variance of held-out samples that a fit to the others explains."""
+        if self.validation_fraction is None:
+            return None
+        held = random_part(problem, float(self.validation_fraction))
+        if min(held.sum(), len(held) - held.sum()) < _FEWEST:
+            return None
+        rest = keep_rows(problem, ~held)
+        (found,) = self._search(rest, [rest.classifiers.penalty.mu])
+        predicted = scores_of(found, problem.X[held], problem.profile)[:, 0]
+        return explained(problem.classifiers.Y[held, 0], predicted, problem.classifiers.costs[held])
