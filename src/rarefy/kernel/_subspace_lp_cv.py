@@ -55,8 +55,8 @@ class SubspaceLPSVCCV(ClassifierMixin, CVTable, Estimator):
     scoring : str, callable or None, default=None
         What is largest for the best candidate, as in scikit-learn; None means the accuracy.
     cv : int, cross-validation generator, iterable or None, default=None
-        Folds, as in scikit-learn; None means five random ones with equal shares of all classes, the same in every fit: rows
-        often come in an order, and folds of neighbours would ask for more than prediction of rows like these.
+        Folds, as in scikit-learn; None means five random ones with equal shares of all classes, the same in every fit:
+        rows often come in an order, and folds of neighbours would ask for more than prediction of rows like these.
     n_jobs : int or None, default=None
         Folds that are worked on at a time.
 
