@@ -222,7 +222,7 @@ def test_tables_and_pictures_of_searches_and_paths(problem):
     row = frame[(frame["param_C"] == 10.0) & (frame["param_mu"] == 0.1)]
     np.testing.assert_allclose(row["mean_test_score"], weighted.cv_scores_[1, 0].mean())
     ax = weighted.plot()
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["C=1.0", "C=10.0"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["C=1", "C=10"]
     with pytest.raises(NotFittedError):
         RankRCCV().to_frame()
     path = RankRC(random_state=0).alpha_path(X, y, [1e-2, 1e-3])

@@ -7,7 +7,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 from rarefy.core.losses.hinge import SmoothedHinge
-from rarefy.core.svm.smooth_svm import _Along, smooth_svm
+from rarefy.core.svm.smooth_svm import Along, smooth_svm
 
 
 def problem(seed, n=40, gamma=0.3):
@@ -136,7 +136,7 @@ def test_the_line_search_agrees_with_bisection(seed):
     n = int(rng.integers(1, 40))
     rate = rng.standard_normal(n) * (rng.random(n) < 0.8)  # some samples do not move
     short, costs = np.round(2.0 * rng.standard_normal(n), int(rng.integers(0, 3))), rng.random(n) + 0.1  # ties
-    along = _Along(short, rate, costs, float(rng.choice([0.5, 0.05])), float(rng.normal()), float(rng.random()) * 0.1)
+    along = Along(short, rate, costs, float(rng.choice([0.5, 0.05])), float(rng.normal()), float(rng.random()) * 0.1)
     begin, end = sorted(3.0 * rng.standard_normal(2))
     level = float(rng.normal() * 0.5)
     low, high = begin, end
