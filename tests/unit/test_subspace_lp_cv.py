@@ -12,6 +12,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_pre
 
 from rarefy.core.linalg.rows import DenseRows
 from rarefy.core.solvers.hinge_admm import prox_maximum_norm, prox_one_norm, prox_two_norm
+from rarefy.core.svm.dual_bound import DualBound
 from rarefy.core.svm.norm_svm import norm_svm
 from rarefy.core.svm.rough_svm import rough_norm_svms
 from rarefy.exceptions import ParameterError
@@ -176,3 +177,14 @@ def test_gaps_are_never_negative_and_never_too_small():
         ).fun
         assert found.gap >= 0.0
         assert found.objective - found.gap <= best + 1e-6 * (1 + best)
+
+
+@pytest.mark.parametrize("tiny", [0.0, 5e-324, 1e-200])
+def test_variables_without_room_leave_a_bound_that_holds(tiny):
+    """Distances to a bound that hardly are numbers once left a matrix without a factorisation."""
+    D = np.random.default_rng(0).standard_normal((12, 3))
+    y = np.repeat([1.0, -1.0], 6)
+    F, p = DenseRows(np.column_stack([D, np.ones(12)])), np.ones(12)
+    dual = DualBound(F, np.minimum(y, 0.0), np.maximum(y, 0.0), y, 1e-3, 1, np.ones((1, 1)), 4)
+    bound = dual.bound(y * np.where(np.arange(12) % 2, 1.0, tiny), 1e-9)
+    assert 0.0 <= bound <= norm_svm(F, y, 1e-3, p).objective

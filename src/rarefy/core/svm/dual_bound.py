@@ -20,6 +20,8 @@ Norm = Literal[1, 2, "inf"]
 
 _BALANCE = 1e-13
 """Sums of the intercepts, relative to that of absolute values, that count as zero: a few times their rounding."""
+_NO_ROOM = 1e-30
+"""Share of the distance of two bounds."""
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -101,9 +103,15 @@ class DualBound:
             sizes = np.linalg.norm(sums[:, :S], ord=2 if self.norm == 2 else 1, axis=1, keepdims=True)
             allowed[:, :S] = sums[:, :S] * np.minimum(1.0, self.alpha / np.maximum(sizes, 1e-300))
         room = self._room(beta)
-        inside = np.flatnonzero(room)  # mostly few
+        # Mostly few have room, and what has next to none would leave a matrix of numbers that vanish.
+        inside = np.flatnonzero(room > _NO_ROOM * (self.upper - self.lower))
+        if not len(inside):
+            return beta
         A = self.A.subset(inside)
-        shift = Factor(A.gram(room[inside])).solve((self.Q.T @ (sums - allowed)).ravel())
+        try:
+            shift = Factor(A.gram(room[inside])).solve((self.Q.T @ (sums - allowed)).ravel())
+        except np.linalg.LinAlgError:  # nothing can be mended; what is lost is a part of the bound
+            return beta
         moved = beta.copy()
         moved[inside] -= room[inside] * (A @ shift)
         return np.clip(moved, self.lower, self.upper)
