@@ -55,8 +55,9 @@ class SubspaceLPSVCCV(ClassifierMixin, CVTable, Estimator):
     scoring : str, callable or None, default=None
         What is largest for the best candidate, as in scikit-learn; None means the accuracy.
     cv : int, cross-validation generator, iterable or None, default=None
-        Folds, as in scikit-learn; None means five random ones with equal shares of all classes, the same in every fit:
-        rows often come in an order, and folds of neighbours would ask for more than prediction of rows like these.
+        Folds, as in scikit-learn; None means five random ones with equal shares of all classes, the same in every fit
+        (fewer if a class has fewer samples): rows often come in an order, and folds of neighbours would ask for more
+        than prediction of rows like these.
     n_jobs : int or None, default=None
         Folds that are worked on at a time.
 
@@ -182,7 +183,7 @@ class SubspaceLPSVCCV(ClassifierMixin, CVTable, Estimator):
         check_classification_targets(labels)
         weights = _check_sample_weight(sample_weight, data, dtype=np.float64, ensure_non_negative=True)
         candidates = self._candidates(given, data, weights)
-        cv = StratifiedKFold(5, shuffle=True, random_state=0) if self.cv is None else self.cv
+        cv = _default_folds(labels) if self.cv is None else self.cv
         folds = list(check_cv(cv, labels, classifier=True).split(data, labels, groups))
         task = _Task(data, labels, weights, alphas, self.scoring, given._is_precomputed)
         found = run_parallel(task, product(candidates, folds), n_jobs=self.n_jobs, label="folds")
@@ -289,6 +290,11 @@ class SubspaceLPSVCCV(ClassifierMixin, CVTable, Estimator):
         known = self.estimator if isinstance(self.estimator, SubspaceLPSVC) else SubspaceLPSVC()
         tags.input_tags = get_tags(known).input_tags
         return tags
+
+
+def _default_folds(labels: NDArray[Any]) -> StratifiedKFold:
+    fewest = int(np.unique(labels, return_counts=True)[1].min())
+    return StratifiedKFold(min(5, max(2, fewest)), shuffle=True, random_state=0)
 
 
 @dataclass(frozen=True)
