@@ -42,8 +42,9 @@ def corners(n, d, count, seed):
     """Clusters at the corners of a cube, as in Madelon."""
     options = {"n_redundant": 0, "n_clusters_per_class": 8, "class_sep": 1.5, "shuffle": False}
     X, y = make_classification(n, d, n_informative=count, random_state=seed, **options)
-    order = np.random.default_rng(seed).permutation(d)
-    return X[:, order], y, np.flatnonzero(order < count)
+    rng = np.random.default_rng(seed)
+    order, rows = rng.permutation(d), rng.permutation(n)  # rows come cluster by cluster, which folds would see
+    return X[rows][:, order], y[rows], np.flatnonzero(order < count)
 
 
 def rings(n, d, seed):
