@@ -3,7 +3,7 @@
 F : (n, p) samples, p <= n and small; Y : (n, m) targets; c : (n,) costs of the rows
 
 Newton's method of `linear_model`, step for step, for all targets that are not done. With small systems a step is mostly
-the price of calling functions, which is paid once here and not once a target.
+the cost of calling functions, which arises once here and not once a target.
 """
 
 from contextlib import suppress
