@@ -94,7 +94,7 @@ def test_a_start_from_another_penalty_leads_to_the_same_optimum(structure, M, S,
     p, elsewhere = make_svm(structure, M, S, alpha, seed), make_svm(structure, M, S, other, seed)
     start = elsewhere.solve()
     for fix in (True, False):
-        assert_optimal(p, p.solve(fix=fix, start=start), best_value(p))
+        assert_optimal(p, p.solve(fix=fix, start=start.y), best_value(p))
 
 
 @settings(max_examples=20)

@@ -6,8 +6,7 @@ import scipy.sparse as sp
 
 from oracles.linear_programs import assert_optimal, assert_proved_infeasible, best_value, highs, program, svm_dual
 from rarefy.core.linalg.rows import DenseRows, SparseRows
-from rarefy.core.solvers import box_lp as module
-from rarefy.core.solvers.box_lp import BoxLP
+from rarefy.core.solvers import box_lp, near_lp
 
 inf = np.inf
 
@@ -69,7 +68,7 @@ def test_fixed_variables_stay_where_they_are_to_the_last_digit():
 
 
 @pytest.mark.parametrize("alpha", [1.0, 30.0, 1000.0])
-def test_fixed_variables_are_left_out_and_the_optimum_is_the_same(alpha):
+def test_variables_that_rest_at_a_bound_are_left_out_and_the_optimum_is_the_same(alpha):
     p = overlapping(alpha=alpha)
     fixed, counts = counted(p, fix=True)
     whole, all_counts = counted(p, fix=False)
@@ -85,7 +84,7 @@ def test_fixed_variables_are_left_out_and_the_optimum_is_the_same(alpha):
     assert sum(weighted) / len(weighted) < 2500
 
 
-def test_variables_are_fixed_also_when_the_middle_of_the_box_solves_the_equations():
+def test_variables_are_left_out_also_when_the_middle_of_the_box_solves_the_equations():
     rng = np.random.default_rng(0)
     p = program(rng.standard_normal((2000, 5)), rng.uniform(-1, 1, 2000), -np.ones(2000), np.ones(2000))
     found, counts = counted(p)
@@ -101,45 +100,52 @@ def test_penalties_that_hold_every_z_at_a_bound_and_that_hold_none_are_solved():
         assert np.all((np.abs(found.x[1000:]) > 0.99 * alpha) == at_bound)
 
 
-def fix_recklessly(monkeypatch, threshold):
-    """From the first chance on, at whichever bound the reduced cost points to, however small it is."""
-    monkeypatch.setattr(module, "_FIXED", threshold)
-    monkeypatch.setattr(module, "_AT_LEAST", 2)
-    monkeypatch.setattr(module, "_EARLY", 10**9)
+def work_on_few(monkeypatch, count):
+    """On so few variables for each equation, and none besides, that many rest at the wrong bound."""
+    monkeypatch.setattr(box_lp, "FAR", count)
+    monkeypatch.setattr(near_lp, "_NEEDED", 0.0)
+    monkeypatch.setattr(near_lp, "_CHECKED", 1e-3)
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("threshold", [1e-6, 1e-2, 1.0])
-def test_the_optimum_is_that_of_all_variables_even_if_they_are_fixed_much_too_early(monkeypatch, threshold, seed):
-    fix_recklessly(monkeypatch, threshold)
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_the_optimum_is_that_of_all_variables_even_if_too_many_are_left_out(monkeypatch, count, seed):
+    work_on_few(monkeypatch, count)
     p = overlapping(M=600, S=4, alpha=20.0, seed=seed)
     assert_optimal(p, p.solve(), best_value(p))
 
 
 @pytest.mark.parametrize("tol", [0.03, 0.01])
-def test_the_gap_is_closed_for_the_fixed_variables_too(monkeypatch, tol):
-    # With a coarse tolerance the working variables are done before the fixed ones are looked at again.
-    fix_recklessly(monkeypatch, 1e-2)
+def test_the_gap_is_closed_for_the_variables_that_are_left_out_too(monkeypatch, tol):
+    # With a coarse tolerance the working variables are done before the others are looked at again.
+    work_on_few(monkeypatch, 2)
     for seed in range(6):
         found = overlapping(M=600, S=4, alpha=20.0, seed=seed).solve(tol=tol)
         assert found.status == "optimal"
         assert found.gap <= 2 * tol * (1 + abs(found.objective))
 
 
+def test_where_working_on_few_does_not_succeed_all_are_worked_on(monkeypatch):
+    monkeypatch.setattr(box_lp, "solve_near", lambda *args, **options: None)
+    p = overlapping()
+    found, counts = counted(p)
+    assert_optimal(p, found, best_value(p))
+    assert set(counts[1:]) == {3000}
+
+
 @pytest.mark.parametrize("size", [0.0, 1.0, 1e3])
 def test_a_start_from_multipliers_that_mean_nothing_leads_to_the_same_optimum(size):
     p = overlapping(M=600, S=4)
     y = size * np.random.default_rng(1).standard_normal(5)
-    start = BoxLP(np.zeros(604), y, 0.0, 0.0, 0.0, 0, "optimal")
     best = best_value(p)
-    assert_optimal(p, p.solve(start=start), best)
-    assert_optimal(p, p.solve(start=start, fix=False), best)
+    assert_optimal(p, p.solve(start=y), best)
+    assert_optimal(p, p.solve(start=y, fix=False), best)
 
 
 def test_a_start_near_the_optimum_saves_products():
     p, near = overlapping(alpha=30.0), overlapping(alpha=33.0)
     (cold, cold_counts), (start, _) = counted(p), counted(near)
-    warm, warm_counts = counted(p, start=start)
+    warm, warm_counts = counted(p, start=start.y)
     assert_optimal(p, warm, best_value(p))
     assert warm.objective == pytest.approx(cold.objective, rel=1e-7)
     assert sum(warm_counts[1:]) < sum(cold_counts[1:])
@@ -161,7 +167,7 @@ def test_a_gram_matrix_that_is_known_is_not_computed_again_and_changes_nothing()
         lambda A: SparseRows(sp.csc_array(A.astype(np.float32))),
     ],
 )
-def test_every_form_of_storage_gives_the_same_optimum_when_variables_are_fixed(form):
+def test_every_form_of_storage_gives_the_same_optimum_when_variables_are_left_out(form):
     p = overlapping(M=1500, S=5)
     rounded = p.A.astype(np.float32).astype(np.float64)
     p = program(np.where(np.abs(rounded) < 0.5, 0.0, rounded), p.c, p.lower, p.upper, few=p.few)

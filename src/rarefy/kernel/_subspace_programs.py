@@ -1,6 +1,7 @@
 """The linear programs of a classifier in a subspace: what they share, and how they are solved for all classes."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,15 +13,11 @@ from threadpoolctl import threadpool_limits
 from rarefy._parallel import run_parallel
 from rarefy.core.linalg.rows import Array, DenseRows, Index
 from rarefy.core.linalg.threads import threads_over
-from rarefy.core.solvers.box_lp import BoxLP
 from rarefy.core.svm.dual_bound import Norm, extra_columns
 from rarefy.core.svm.norm_svm import NormSVM, direct_svm, norm_svm
 from rarefy.core.svm.rough_svm import rough_norm_svms
 from rarefy.exceptions import DegenerateDataError, ParameterError
 from rarefy.kernel._extraction import Subspace
-
-_NEAR = 0.2
-"""Share of the objective by which another penalty may change the value of a solution that is used as a start."""
 
 
 @dataclass(frozen=True)
@@ -82,11 +79,11 @@ class SubspacePrograms:
 
     def _solve(self, alpha: float, before: Solution | None, n_jobs: int | None) -> Solution:
         if self.is_direct:
-            return Solution((self._direct(alpha, None if before is None else before.programs[0].program),))
+            return Solution((self._direct(alpha, None if before is None else before.programs[0].multipliers),))
         positives = [1] if self.n_classes == 2 else list(range(self.n_classes))
         if self.tol == "predictions":
             return self._until_predictions_settle(positives, alpha)
-        starts = [None] * len(positives) if before is None else [one.program for one in before.programs]
+        starts = [None] * len(positives) if before is None else [one.multipliers for one in before.programs]
         tasks = [(positive, alpha, start) for positive, start in zip(positives, starts, strict=True)]
         jobs = min(effective_n_jobs(n_jobs), len(tasks))
         with threadpool_limits(1 if jobs > 1 else None, user_api="blas"):
@@ -94,34 +91,26 @@ class SubspacePrograms:
         return Solution(tuple(found))
 
     def solve_path(self, alphas: Array, *, n_jobs: int | None = None) -> tuple[Solution, ...]:
-        """Solve for many alphas, from the largest to the smallest, each from the one before if that is near."""
-        found: dict[int, Solution] = {}
-        before = None
-        for i in np.argsort(-alphas).tolist():
-            alpha = float(alphas[i])
-            near = before if before is not None and self._is_near(found[before], float(alphas[before]), alpha) else None
-            found[i] = self.solve(alpha, None if near is None else found[near], n_jobs=n_jobs)
-            before = i
+        """Solve for many alphas: first for the middle one, then for the others, each from its neighbour."""
+        order = np.argsort(alphas).tolist()
+        middle = len(order) // 2
+        found = {i: self.solve(float(alphas[i]), n_jobs=n_jobs) for i in order[middle : middle + 1]}
+        for before, i in (*pairwise(order[middle:]), *pairwise(order[middle::-1])):
+            found[i] = self.solve(float(alphas[i]), found[before], n_jobs=n_jobs)
         return tuple(found[i] for i in range(len(alphas)))
-
-    def _is_near(self, solution: Solution, old: float, new: float) -> bool:
-        """Whether a solution is a good start: an interior point method starts better from the middle than from afar."""
-        w = np.abs(solution.coef)
-        size = {1: w.sum(), 2: np.linalg.norm(w, axis=1).sum(), "inf": w.max(axis=1).sum()}[self.norm]
-        return bool(abs(old - new) * size <= _NEAR * float(solution.objective.sum()))
 
     def _until_predictions_settle(self, positives: list[int], alpha: float) -> Solution:
         Y = np.where(self.labels[:, None] == np.array(positives), 1.0, -1.0)
         assert self.gram is not None  # `SubspaceLPSVC` allows no direct program with this tolerance
         return Solution(tuple(rough_norm_svms(self.rows, Y, alpha, self.weights, norm=self.norm, gram=self.gram)))
 
-    def _one_against_rest(self, positive: int, alpha: float, start: BoxLP | None) -> NormSVM:
+    def _one_against_rest(self, positive: int, alpha: float, start: Array | None) -> NormSVM:
         y = np.where(self.labels == positive, 1.0, -1.0)
         return norm_svm(
             self.rows, y, alpha, self.weights, norm=self.norm, start=start, gram=self.gram, **self._accuracy()
         )
 
-    def _direct(self, alpha: float, start: BoxLP | None) -> NormSVM:
+    def _direct(self, alpha: float, start: Array | None) -> NormSVM:
         common: dict[str, Any] = {"norm": self.norm, "start": start} | self._accuracy()
         return direct_svm(self.rows, self.labels, self.n_classes, alpha, self.weights, **common)
 

@@ -236,11 +236,3 @@ class Newton:
         y, fit = q.y + dual * step.y, q.fit + dual * step.fit
         moved = Point(q.x + primal * step.x, y, fit, q.zl + dual * step.zl, q.zu + dual * step.zu)
         return moved, min(primal, dual)
-
-
-def central_distance(reduced: Array, width: Array, barrier: float) -> Array:
-    """The v in (0, width) with barrier/v - barrier/(width - v) = reduced: where the central path has x - lower."""
-    r = np.abs(reduced)
-    q = 2.0 * barrier + r * width
-    v = 2.0 * barrier * width / (q + np.sqrt(np.maximum(q * q - 4.0 * r * barrier * width, 0.0)))
-    return np.where(reduced >= 0.0, v, width - v)

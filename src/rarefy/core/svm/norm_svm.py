@@ -38,7 +38,8 @@ class NormSVM:
     gap: float
     n_iter: int
     status: Status
-    program: BoxLP | None
+    multipliers: Array | None
+    """Of the equations of the linear program, to start another one from."""
 
 
 def norm_svm(
@@ -48,7 +49,7 @@ def norm_svm(
     p: Array,
     *,
     norm: Norm = 1,
-    start: BoxLP | None = None,
+    start: Array | None = None,
     gram: Array | None = None,
     tol: float = 1e-8,
     max_iter: int = 200,
@@ -68,8 +69,8 @@ def norm_svm(
         Weights of the samples.
     norm : 1, 2 or "inf"
         Which norm.
-    start : BoxLP or None
-        Solution of a similar program, to start from.
+    start : (k,) array or None
+        `multipliers` of a similar SVM, to start from.
     gram : (k, k) array or None
         `F.gram()` if it is known already, as when many programs share F.
     tol : float
@@ -105,7 +106,7 @@ def _solved(w: Array, b: Array, objective: float, dual: DualBound, found: BoxLP,
     """What was found, which is optimal if its value is proved to be."""
     gap = max(objective - dual.bound(found.x[: len(dual.y)], 0.1 * tol * (1.0 + objective)), 0.0)
     status: Status = "optimal" if gap <= tol * (1.0 + objective) else "stalled"
-    return NormSVM(w, b, objective, gap, found.n_iter, status, found)
+    return NormSVM(w, b, objective, gap, found.n_iter, status, found.y)
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,7 @@ class _Problem:
         values = [self.value(choice) for choice in choices]
         # Exact zeros are preferred, up to rounding.
         best = min(values)
-        return next((c, v) for c, v in zip(choices, values, strict=True) if v <= best + 0.1 * tol * (1.0 + best))
+        return next((c, v) for c, v in zip(choices, values, strict=True) if v <= best + 0.5 * tol * (1.0 + best))
 
     def _without_noise(self, u: Array, z: Array) -> Array:
         """Exact zeros where the multiplier's bound |z| <= alpha is slack: by complementarity w is zero there."""
@@ -181,7 +182,7 @@ def _maximum_norm(S: int, alpha: float) -> tuple[Array, ...]:
     return few, np.zeros(len(few)), np.zeros(len(few)), np.full(len(few), alpha), np.append(np.zeros(S + 1), alpha)
 
 
-def _two_norm(F: Rows, y: Array, alpha: float, p: Array, start: BoxLP | None, options: dict[str, Any]) -> NormSVM:
+def _two_norm(F: Rows, y: Array, alpha: float, p: Array, start: Array | None, options: dict[str, Any]) -> NormSVM:
     """Find the t with ||w(t)|| = t; at every t the gap to the cone program is known, and ends the search."""
     S, m, tol = F.shape[1] - 1, len(y), options["tol"]
     few, free = -np.eye(S, S + 1), np.full(S, np.inf)
@@ -207,8 +208,9 @@ def _two_norm(F: Rows, y: Array, alpha: float, p: Array, start: BoxLP | None, op
         objective = alpha * size + float(p @ np.maximum(0.0, 1.0 - y * (F @ v)))
         gap = max(objective - dual.bound(found.x[:m], 0.1 * tol * (1.0 + objective)), 0.0)
         if best is None or gap < best.gap:
-            best = NormSVM(v[None, :S], v[S:], objective, gap, n_iter, found.status, found)
+            best = NormSVM(v[None, :S], v[S:], objective, gap, n_iter, found.status, found.y)
         search.update(size)
+        start = found.y
     status: Status = "optimal" if best.gap <= tol * (1.0 + abs(best.objective)) else "stalled"
     return replace(best, n_iter=n_iter, status=status)
 
@@ -245,7 +247,7 @@ def direct_svm(
     p: Array,
     *,
     norm: Norm = 1,
-    start: BoxLP | None = None,
+    start: Array | None = None,
     tol: float = 1e-8,
     max_iter: int = 200,
     callback: Callable[[int, float], None] | None = None,
@@ -268,8 +270,8 @@ def direct_svm(
         Weights of the samples.
     norm : 1 or "inf"
         Which norm.
-    start : BoxLP or None
-        Solution of a similar program, to start from.
+    start : (k,) array or None
+        `multipliers` of a similar SVM, to start from.
     tol : float
         Accepted gap, relative to 1 + |objective|.
     max_iter : int
