@@ -441,8 +441,8 @@ def test_cells_of_the_subspace_paper_measure_something(small_digits):
     digits = tables["lp-table-5"].run(small_digits, digit=[0, 7], degree=7, S=20, C=0.01, **common)
     assert path[1]["error"] == one["error"] == digits[0]["error"] == 0.0
     assert [one["errors in 10 000"] for one in digits] == [0.0, 0.0]
-    svms = tables["lp-table-5-svm"].run(small_digits, digit=[0, 3, 7], degree=7, n_train=200, n_test=70)
-    assert [one["error"] for one in svms] == [0.0, 0.0, 0.0]
+    svms = tables["lp-table-5-svm"].run(small_digits, digit=list(range(10)), degree=7, n_train=200, n_test=70)
+    assert {one["error"] for one in svms} == {0.0}
     assert max(cell["relative_gap"] for cell in (*path, one)) <= 1e-5
     assert tables["lp-table-3"].run(small_digits, gamma=0.2, S=20, C=0.01, **common)["error"] == 0.0
     for kernel in ("polynomial", "rbf"):
