@@ -16,6 +16,7 @@ import rarefy.core.svm
 from rarefy.backends.kernel_rows import KernelRows, KernelValues, kernel_rows
 from rarefy.core.linalg import rows as rows_module
 from rarefy.core.linalg.class_pairs import ClassPairs
+from rarefy.core.linalg.rough_rows import RoughRows
 from rarefy.core.linalg.rows import (
     DenseRows,
     Rows,
@@ -115,7 +116,17 @@ def test_every_class_of_rows_has_a_form():
             for thing in vars(module).values():
                 if inspect.isclass(thing) and {"gram", "sketch", "blocks"} <= set(dir(thing)):
                     found.add(thing)
-    assert found - {Rows, rows_module.OnDemand} == used
+    assert found - {Rows, rows_module.OnDemand, RoughRows} == used
+
+
+def test_rough_rows_have_products_in_single_precision():
+    A, rng = np.random.default_rng(0).standard_normal((60, 7)), np.random.default_rng(1)
+    V, U = rng.standard_normal((7, 3)), rng.standard_normal((60, 2))
+    for whole in (DenseRows(A), SparseRows(sp.csr_array(A))):
+        rough = RoughRows.of(whole)
+        assert rough.dtype == (rough @ V).dtype == (rough.T @ U).dtype == np.float32
+        np.testing.assert_allclose(rough @ V, A @ V, atol=1e-5)
+        np.testing.assert_allclose(rough.T @ U, A.T @ U, atol=1e-5)
 
 
 def test_is_rows(form, A):

@@ -81,10 +81,11 @@ def hinge_admm(
         factor = sl.cho_factor(system + 1e-10 * np.diag(np.diag(system)), check_finite=False)
     W = sl.cho_solve(factor, F.T @ (weights * Y), check_finite=False)
     V = F @ W
+    Y, weights = Y.astype(V.dtype), weights.astype(V.dtype)  # products may be in single precision, and so is the rest
     rho = _step_sizes(Y, V, weights)
     U, M, N = W[:S], np.zeros_like(V), np.zeros((S, Y.shape[1]))
     for iteration in range(1, max_iter + 1):
-        right = F.T @ (V - M)
+        right = np.asarray(F.T @ (V - M), dtype=np.float64)
         right[:S] += _COUPLING * (U - N)
         W = sl.cho_solve(factor, right, check_finite=False)
         f = F @ W
@@ -98,11 +99,11 @@ def hinge_admm(
         if iteration % _EVERY:
             continue
         if settled(W, f):
-            return RoughSVMs(W, -rho * M, iteration, True)
+            return RoughSVMs(W, np.asarray(-rho * M, dtype=np.float64), iteration, True)
         if iteration <= _ADAPTED * _EVERY:
             new = _step_sizes(Y, f, weights)
             M, N, rho = M * (rho / new), N * (rho / new), new
-    return RoughSVMs(W, -rho * M, max_iter, False)
+    return RoughSVMs(W, np.asarray(-rho * M, dtype=np.float64), max_iter, False)
 
 
 def _step_sizes(Y: Array, f: Array, weights: Array) -> Array:

@@ -9,6 +9,7 @@ mended first, and then scaled by what is still missing. So a gap to this bound h
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -46,6 +47,13 @@ class DualBound:
     k: int
     ones: int | None = None
     """Columns beside the coordinates; None means those of the norm."""
+    length: float | None = None
+    """Length of the longest column, if it is known."""
+
+    @cached_property
+    def longest(self) -> float:
+        """Length of the longest column, for the rounding of sums."""
+        return float(self.A.column_norms().max(initial=0.0)) if self.length is None else self.length
 
     @property
     def S(self) -> int:
@@ -80,7 +88,7 @@ class DualBound:
         size = {1: np.abs(Z).max(initial=0.0), 2: np.linalg.norm(Z), "inf": np.abs(Z).sum(axis=1).max(initial=0.0)}
         allowed, needed = self.alpha, float(size[self.norm])
         if needed > allowed:
-            allowed += 4.0 * _EPS * float(self.A.column_norms().max(initial=0.0) * np.linalg.norm(beta))
+            allowed += 4.0 * _EPS * self.longest * float(np.linalg.norm(beta))
         return min(1.0, allowed / needed) if needed > 0.0 else 1.0
 
     def _room(self, beta: Array) -> Array:

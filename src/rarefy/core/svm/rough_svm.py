@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from rarefy.core.linalg.rough_rows import RoughRows
 from rarefy.core.linalg.rows import Array, DenseRows, Rows
 from rarefy.core.solvers.box_lp import Status
 from rarefy.core.solvers.hinge_admm import hinge_admm, prox_maximum_norm, prox_one_norm, prox_two_norm
@@ -44,7 +45,7 @@ def rough_norm_svms(F: Rows, Y: Array, alpha: float, p: Array, *, norm: Norm, gr
     k = F.shape[1] - extra_columns(norm) + 1
     A = F if k == F.shape[1] else DenseRows(F.take(np.arange(F.shape[0]))[:, :k])
     progress = _Progress(Y, alpha, p, norm)
-    found = hinge_admm(A, Y, p, alpha, gram[:k, :k], _PROX[norm], progress.settled)
+    found = hinge_admm(RoughRows.of(A), Y, p, alpha, gram[:k, :k], _PROX[norm], progress.settled)
     status: Status = "optimal" if found.settled else "stalled"
     return [
         NormSVM(found.W[:-1, c][None], found.W[-1:, c], value, gap, found.n_iter, status, None)
@@ -79,11 +80,11 @@ class _Progress:
 
     def gaps(self, F: Rows, W: Array, beta: Array) -> list[tuple[float, float]]:
         """The objective of each SVM, and how far it may be from the least one."""
-        pairs = []
+        pairs, longest = [], float(F.column_norms().max())
         for c, value in enumerate(self.values(W, F @ W).tolist()):
             y = self.Y[:, c]
             low, high = np.minimum(y, 0.0) * self.p, np.maximum(y, 0.0) * self.p
-            dual = DualBound(F, low, high, y, self.alpha, self.norm, np.ones((1, 1)), F.shape[1], 1)
+            dual = DualBound(F, low, high, y, self.alpha, self.norm, np.ones((1, 1)), F.shape[1], 1, longest)
             bound = dual.bound(beta[:, c], _ACCEPTED * value, _ROUNDS)
             pairs.append((value, max(value - max(bound, 0.0), 0.0)))
         return pairs
