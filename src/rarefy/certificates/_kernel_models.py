@@ -15,8 +15,13 @@ from rarefy.core.svm.linear_model import linear_model
 
 def make_kernel_objective(K: Array, K_kept: Array, Y: Array, loss: LossName, C: float) -> KernelObjective:
     """Train with both kernel matrices, and state what the models prove."""
-    whole, kept = (Products.of(A, trained(_rows(A), Y, loss, C)) for A in (K, K_kept))
+    whole, kept = (products_of(A, Y, loss, C) for A in (K, K_kept))
     return objective_from(whole, kept, Y, loss, C)
+
+
+def products_of(K: Array, Y: Array, loss: LossName, C: float) -> Products:
+    """Coefficients of nearly optimal models with a kernel matrix."""
+    return Products.of(K, trained(_rows(K), Y, loss, C))
 
 
 def objective_from(whole: Products, kept: Products, Y: Array, loss: LossName, C: float) -> KernelObjective:

@@ -1,6 +1,7 @@
 """Extraction of a subspace: landmarks are chosen, their kernel matrix is decomposed, coordinates follow."""
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,9 @@ from rarefy.core.linalg.rows import Array, Index
 from rarefy.exceptions import DegenerateDataError, ParameterError
 from rarefy.kernel._kernels import BoundKernel
 from rarefy.kernel._landmarks import Landmarks, Pool, choose_landmarks, given_landmarks
+
+Number = int | str | None
+"""Of components: None is the default, "auto" what a target takes."""
 
 _BLOCK_ENTRIES = 1 << 23
 """Entries of a block of kernel values while coordinates are computed: 64 MB."""
@@ -64,7 +68,7 @@ def extract_subspace(
     weights: Array,
     kernel: BoundKernel,
     *,
-    n_components: int | None,
+    n_components: Number,
     n_landmarks: int | None,
     landmarks: Any,
     rng: np.random.Generator,
@@ -81,7 +85,7 @@ def extract_subspace(
     kernel : BoundKernel
         The kernel.
     n_components, n_landmarks, landmarks
-        As in `KernelSubspace`.
+        As in `KernelSubspace`; "auto" means all dimensions that the landmarks span.
     rng : Generator
         Source of random numbers.
     owner : str
@@ -111,10 +115,11 @@ def is_table_of_landmarks(X: Any, kernel: BoundKernel, landmarks: Index) -> bool
     return kernel.precomputed and X.shape[0] != X.shape[1] == len(landmarks)
 
 
-def _number_of_landmarks(n: int, n_used: int, n_components: int | None, n_landmarks: int | None, owner: str) -> int:
+def _number_of_landmarks(n: int, n_used: int, n_components: Number, n_landmarks: int | None, owner: str) -> int:
     """How many landmarks are chosen of n samples, n_used of which have a weight."""
     if n_landmarks is None:
-        return min(n_used, max(_LANDMARKS, _PER_COMPONENT * (n_components or _default_components(n_used))))
+        expected = n_components if isinstance(n_components, Integral) else _default_components(n_used)
+        return min(n_used, max(_LANDMARKS, _PER_COMPONENT * int(expected)))
     if n_landmarks > n:
         raise ParameterError(
             f"n_landmarks of {owner} is {n_landmarks}, but X has only {n} rows to choose from. "
@@ -127,16 +132,18 @@ def _default_components(n_used: int) -> int:
     return min(max(_COMPONENTS[0], n_used // _SAMPLES), _COMPONENTS[1])
 
 
-def _number_of_components(n_components: int | None, n_used: int, L: int, owner: str) -> int:
+def _number_of_components(n_components: Number, n_used: int, L: int, owner: str) -> int:
     """The dimension that is asked for, of a subspace that L landmarks span."""
+    if n_components == "auto":
+        return L
     if n_components is None:
         return min(_default_components(n_used), L)
-    if n_components > L:
+    if int(n_components) > L:
         raise ParameterError(
             f"n_components of {owner} is {n_components}, but {L} landmarks span at most {L} dimensions. "
             "Raise n_landmarks or lower n_components."
         )
-    return n_components
+    return int(n_components)
 
 
 def _choose(

@@ -1,26 +1,30 @@
 """The leading directions of a kernel's feature space, found from a few landmarks."""
 
-from typing import Any, Self
+from numbers import Integral
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted
 
 from rarefy._fit import checked_arguments, fit_method
 from rarefy._parameters import COUNT, POSITIVE, draw_seed
 from rarefy._warnings import warn_user
 from rarefy.certificates import KernelCertificate
 from rarefy.core.linalg.rows import Array
+from rarefy.core.linalg.threads import threads_over
 from rarefy.core.losses.margins import LOSSES, LossName
 from rarefy.exceptions import DegenerateKernelWarning, TruncatedRankWarning
 from rarefy.kernel._base import KERNEL_CONSTRAINTS, STANDARDIZE, KernelEstimator
+from rarefy.kernel._dimensions import check_target, fewest_dimensions
 from rarefy.kernel._extraction import Subspace, extract_subspace
 from rarefy.kernel._landmarks import RULES, check_rule
 from rarefy.kernel._subspace_certificate import certify_subspace
 
 SUBSPACE_CONSTRAINTS: dict[str, list[Any]] = KERNEL_CONSTRAINTS | {
-    "n_components": [COUNT, None],
+    "n_components": [COUNT, StrOptions({"auto"}), None],
+    "target": [dict, None],
     "n_landmarks": [COUNT, None],
     "landmarks": [StrOptions(set(RULES)), "array-like"],
     "standardize": STANDARDIZE,
@@ -31,7 +35,8 @@ SUBSPACE_CONSTRAINTS: dict[str, list[Any]] = KERNEL_CONSTRAINTS | {
 class SubspaceEstimator(KernelEstimator):
     """What estimators share that work in the leading subspace of a kernel's feature space."""
 
-    n_components: int | None
+    n_components: int | str | None
+    target: dict[str, Any] | None
     n_landmarks: int | None
     landmarks: Any
     standardize: Any
@@ -42,11 +47,16 @@ class SubspaceEstimator(KernelEstimator):
     def _has_columns_for(self, X: Any) -> bool:
         return not isinstance(self.landmarks, str) and X.shape[1] == np.size(self.landmarks)
 
+    _default_target: ClassVar[dict[str, Any]] = {"explained": 0.9}
+
     def _check_landmarks(self) -> None:
         check_rule(self.landmarks, self.kernel, type(self).__name__)
+        if self.n_components == "auto" and self.target is not None:
+            check_target(self.target, type(self).__name__)
 
-    def _extract(self, X: Any, weights: Array) -> Subspace:
+    def _extract(self, X: Any, y: Any, weights: Array) -> Subspace:
         """The subspace of validated samples, with warnings about what it lacks."""
+        rng = np.random.default_rng(draw_seed(self.random_state))
         subspace = extract_subspace(
             X,
             weights,
@@ -54,10 +64,13 @@ class SubspaceEstimator(KernelEstimator):
             n_components=self.n_components,
             n_landmarks=self.n_landmarks,
             landmarks=self.landmarks,
-            rng=np.random.default_rng(draw_seed(self.random_state)),
+            rng=rng,
             owner=type(self).__name__,
         )
         self._warn_of(subspace)
+        if self.n_components == "auto":
+            target = self._default_target if self.target is None else self.target
+            return fewest_dimensions(subspace, X, y, target, rng, type(self).__name__)
         return subspace
 
     def _warn_of(self, subspace: Subspace) -> None:
@@ -79,7 +92,7 @@ class SubspaceEstimator(KernelEstimator):
                 f"which samples are alike. {advice}",
                 DegenerateKernelWarning,
             )
-        if kept < subspace.n_requested and self.n_components is not None:
+        if kept < subspace.n_requested and isinstance(self.n_components, Integral):
             warn_user(
                 f"{owner} keeps {kept} of {subspace.n_requested} components: the other eigenvalues of the landmarks' "
                 "kernel matrix are at or below the rounding error of the largest.",
@@ -97,9 +110,14 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Subspace
 
     Parameters
     ----------
-    n_components : int or None, default=None
+    n_components : int, "auto" or None, default=None
         Dimension S of the subspace; None means a tenth of the number of samples, but at least 100 and at most 400, or
-        the number of landmarks if that is smaller.
+        the number of landmarks if that is smaller; "auto" the fewest dimensions that keep `target`.
+    target : dict or None, default=None
+        With "auto", what the dimensions are to keep, measured on at most 1000 samples: `{"explained": share}` of the
+        trace of the kernel matrix, or `{"objective": share, "C": 1.0, "loss": "squared_hinge"}`, a share of the
+        objective of the best kernel model that is proved for these samples (as `certify` does for all; C multiplies
+        the losses summed over all samples; needs y). None means 0.9 of the trace.
     n_landmarks : int or None, default=None
         Number L of landmarks; None means 1000 or five times `n_components`, whichever is more, or all samples if they
         are fewer. Not used when `landmarks` is an array.
@@ -189,8 +207,9 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Subspace
 
     def __init__(
         self,
-        n_components: int | None = None,
+        n_components: int | str | None = None,
         *,
+        target: dict[str, Any] | None = None,
         n_landmarks: int | None = None,
         landmarks: Any = "random",
         standardize: bool | str = "auto",
@@ -202,6 +221,7 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Subspace
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
+        self.target = target
         self.n_landmarks = n_landmarks
         self.landmarks = landmarks
         self.standardize = standardize
@@ -221,8 +241,8 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Subspace
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The samples; with a precomputed kernel, the square kernel matrix, or the kernel values with the samples
             whose row numbers are in `landmarks`, one column for each.
-        y : None, default=None
-            Ignored.
+        y : array-like of shape (n_samples,) or None, default=None
+            Labels or responses, for a `target` that is an objective; ignored otherwise.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             How often each sample counts: in the probability to be chosen, or, when all samples are landmarks, in the
             kernel matrix. Samples of weight zero are never chosen.
@@ -242,7 +262,10 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Subspace
         self._check_landmarks()
         X = self._validate_training(X)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        return self._store(self._extract(X, weights))
+        if y is not None and self.n_components == "auto":
+            check_consistent_length(X, y)
+        with threads_over(X.shape[0] * min(X.shape[0], 1000)):
+            return self._store(self._extract(X, y, weights))
 
     def _store(self, subspace: Subspace) -> Self:
         chosen, kernel = subspace.landmarks, subspace.kernel
@@ -269,7 +292,9 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Subspace
             The coordinates.
         """
         check_is_fitted(self)
-        return self._subspace.coordinates(self._validate_new(X, self.kernel_.kernel))
+        X = self._validate_new(X, self.kernel_.kernel)
+        with threads_over(X.shape[0] * len(self.map_)):
+            return self._subspace.coordinates(X)
 
     @checked_arguments({"loss": [StrOptions(set(LOSSES))], "C": [POSITIVE], "alpha": [POSITIVE, None]})
     def certify(
@@ -319,7 +344,8 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Subspace
         """
         check_is_fitted(self)
         X = self._validate_new(X, self.kernel_.kernel)
-        return certify_subspace(self._subspace, X, y, loss, float(C), alpha, f"certify of {type(self).__name__}")
+        with threads_over(X.shape[0] ** 2):
+            return certify_subspace(self._subspace, X, y, loss, float(C), alpha, f"certify of {type(self).__name__}")
 
     @property
     def _n_features_out(self) -> int:

@@ -5,7 +5,7 @@ from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,9 +53,11 @@ class SubspaceLPSVC(ClassifierMixin, SubspaceEstimator):
     multi_class : {"ovr", "direct"}, default="ovr"
         With more than two classes, one program for each class against the others, or one linear program for all
         classes (not for norm 2).
-    n_components : int or None, default=None
+    n_components : int, "auto" or None, default=None
         Dimension S of the subspace; None means a tenth of the number of samples, but at least 100 and at most 400, or
-        the number of landmarks if that is smaller.
+        the number of landmarks if that is smaller; "auto" the fewest dimensions that keep `target`.
+    target : dict or None, default=None
+        With "auto", what they are to keep, as in :class:`KernelSubspace`; None means ``{"objective": 0.9}``.
     n_landmarks : int or None, default=None
         Number L of landmarks that span the subspace; None means 1000 or five times `n_components`, whichever is more,
         or all samples if they are fewer. Not used when `landmarks` is an array.
@@ -69,9 +71,7 @@ class SubspaceLPSVC(ClassifierMixin, SubspaceEstimator):
         of the squared sum of variances to the sum of their squares), and never for sparse input or a kernel that is a
         function.
     kernel : str or callable, default="rbf"
-        "rbf", "poly" or "polynomial", "sigmoid", "laplacian", "linear", "cosine", "chi2", "additive_chi2",
-        "histogram_intersection", "spline", "wave", "precomputed", or a function: of two samples, that returns a number,
-        or of two matrices, that returns all values.
+        Any kernel that :class:`KernelSubspace` takes.
     gamma : float, {"mean_distance", "scale", "auto"} or None, default="mean_distance"
         Width parameter of the kernels "rbf", "poly", "sigmoid", "laplacian" and "chi2". "mean_distance" is one over the
         mean squared distance of two training samples, "auto" one over the number of features, "scale" divides this by
@@ -82,14 +82,13 @@ class SubspaceLPSVC(ClassifierMixin, SubspaceEstimator):
     coef0 : float, default=1
         Constant term of the kernels "poly" and "sigmoid".
     kernel_params : dict or None, default=None
-        Further parameters of the kernel; they take precedence over `gamma`, `degree` and `coef0`.
+        Further parameters of the kernel, before `gamma`, `degree` and `coef0`.
     class_weight : dict, "balanced" or None, default=None
         Factors on the losses of the classes.
     tol : float or "predictions", default=1e-8
         Accepted duality gap, relative to the objective. With "predictions" all classes are trained together by a
         first-order method that stops when in ten iterations fewer than one in 200 predictions for the training samples
-        have changed: faster where samples are many, with nearly the same predictions, but the weights are not sparse
-        and the gap that is proved is wide.
+        change: faster for many samples, with nearly the same predictions. No weights are zero; the proved gap is wide.
     max_iter : int, default=200
         Maximum number of iterations of the interior point method.
     n_jobs : int or None, default=None
@@ -148,6 +147,7 @@ class SubspaceLPSVC(ClassifierMixin, SubspaceEstimator):
     (10, 50)
     """
 
+    _default_target: ClassVar[dict[str, Any]] = {"objective": 0.9}
     _parameter_constraints = SUBSPACE_CONSTRAINTS | {
         "alpha": [NOT_NEGATIVE],
         "norm": [Number(Integral, 1, 2, closed="both"), StrOptions({"inf"})],
@@ -164,7 +164,8 @@ class SubspaceLPSVC(ClassifierMixin, SubspaceEstimator):
         *,
         norm: Any = 1,
         multi_class: str = "ovr",
-        n_components: int | None = None,
+        n_components: int | str | None = None,
+        target: dict[str, Any] | None = None,
         n_landmarks: int | None = None,
         landmarks: Any = "random",
         standardize: bool | str = "auto",
@@ -183,6 +184,7 @@ class SubspaceLPSVC(ClassifierMixin, SubspaceEstimator):
         self.norm = norm
         self.multi_class = multi_class
         self.n_components = n_components
+        self.target = target
         self.n_landmarks = n_landmarks
         self.landmarks = landmarks
         self.standardize = standardize
@@ -230,7 +232,7 @@ class SubspaceLPSVC(ClassifierMixin, SubspaceEstimator):
         return self._store(training, solution)
 
     def alpha_path(self, X: Any, y: Any, alphas: Any, sample_weight: Any = None) -> RegularizationPath:
-        """Solve for many weights of the norm, each from the solution before.
+        """Solve for many weights of the norm, each from the solution of its neighbour.
 
         Parameters
         ----------
@@ -334,7 +336,7 @@ class SubspaceLPSVC(ClassifierMixin, SubspaceEstimator):
         weights = _check_sample_weight(sample_weight, data, dtype=np.float64, ensure_non_negative=True)
         losses = loss_weights(self.class_weight, y, classes, labels, weights, type(self).__name__)
         with threads_over(data.shape[0] * min(data.shape[0], 1000)):
-            subspace = self._extract(data, weights)
+            subspace = self._extract(data, y, weights)
             programs = subspace_programs(
                 subspace,
                 data,
