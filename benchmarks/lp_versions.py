@@ -3,8 +3,8 @@
     python benchmarks/lp_versions.py --before FOLDER
 
 FOLDER is a checkout of the earlier version (`git worktree add FOLDER COMMIT`). Both versions get the same coordinates,
-and take turns. Digits are MNIST's when RAREFY_DATA points to the folder of mnist.npz, else generated. Processor seconds;
-they compare as ratios only.
+and take turns. Digits are MNIST's when RAREFY_DATA points to the folder of mnist.npz, else generated. Processor seconds
+compare as ratios only.
 """
 
 import argparse
