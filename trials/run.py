@@ -3,8 +3,8 @@
 Of N problems two thirds are about kernel matrices, spread over the decades of the condition number, and one third is
 about objectives. With --ranking, N problems are about bounds on scores, a fifth as many are about solvers, and every
 promise is made N times. With --kills, N commands are ended at random moments. With --inputs, N malformed inputs go
-through the commands. With --features, every problem of the kernel feature selectors has N seeds. What is wrong is
-printed as it is found,
+through the commands. With --programs, N support vector machines are trained by linear programs. With --features, every
+problem of the kernel feature selectors has N seeds. What is wrong is printed as it is found,
 --output FILE writes all counts, and the exit code is 1 if anything is wrong.
 """
 
@@ -23,10 +23,11 @@ from trials.features import ESTIMATORS, feature_trials  # noqa: E402
 from trials.forgeries import forgery_matrix  # noqa: E402
 from trials.inputs import input_trials  # noqa: E402
 from trials.kills import kill_trials  # noqa: E402
+from trials.programs import program_trial  # noqa: E402
 from trials.ranking import promise_trial, score_trial, solver_trial  # noqa: E402
 from trials.subsets import subset_trial  # noqa: E402
 
-GOALS = ("violated", "honest, not verified", "accepted and improved", "disagreements", "raw errors")
+GOALS = ("violated", "honest, not verified", "accepted and improved", "disagreements", "raw errors", "crashes")
 PROMISES = 8
 """Promises for each distribution of scores."""
 
@@ -77,6 +78,7 @@ def main():
     parser.add_argument("--kills", action="store_true", help="commands that are ended at random moments instead")
     parser.add_argument("--inputs", action="store_true", help="malformed inputs through the commands instead")
     parser.add_argument("--features", action="store_true", help="what kernel feature selectors find instead")
+    parser.add_argument("--programs", action="store_true", help="linear programs against other solvers instead")
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     start = time.perf_counter()
@@ -87,6 +89,9 @@ def main():
     elif options.subsets:
         wrong = []
         tables = {"subsets": _sum((subset_trial(options.seed + i) for i in range(options.problems)), wrong)}
+    elif options.programs:
+        wrong = []
+        tables = {"programs": _sum((program_trial(options.seed + i) for i in range(options.problems)), wrong)}
     elif options.ranking:
         tables, wrong = ranking_trials(options.problems, options.seed)
     elif options.kills:

@@ -1,5 +1,7 @@
 """The interior point method on programs whose answer is plain, and on those that once went wrong."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -131,6 +133,61 @@ def test_where_working_on_few_does_not_succeed_all_are_worked_on(monkeypatch):
     found, counts = counted(p)
     assert_optimal(p, found, best_value(p))
     assert set(counts[1:]) == {3000}
+
+
+@pytest.mark.parametrize("size", [1.0, 1e17])
+def test_a_solution_on_few_variables_whose_gap_is_wide_is_not_called_one(monkeypatch, size):
+    def far_off(whole, y, *args, **options):
+        return near_lp.Found(whole.lower + 0.5 * whole.width, size * np.ones(len(y)), 4)
+
+    monkeypatch.setattr(box_lp, "solve_near", far_off)
+    p = overlapping(M=600, S=4)
+    assert_optimal(p, p.solve(), best_value(p))
+    assert_optimal(p, p.solve(start=np.zeros(5)), best_value(p))
+
+
+def test_what_late_steps_lose_is_not_lost(monkeypatch):
+    p = overlapping(M=300, S=4)
+    reached = p.solve(fix=False, max_iter=6)
+    step, steps = box_lp.Newton.step, []
+
+    def spoiled(newton):
+        point, length = step(newton)
+        steps.append(length)
+        return (point, length) if len(steps) <= 6 else (replace(point, x=newton.p.lower + 0.5 * newton.p.width), length)
+
+    monkeypatch.setattr(box_lp.Newton, "step", spoiled)
+    found = p.solve(fix=False, max_iter=9)
+    assert len(steps) == 9
+    assert found.status == reached.status == "stalled"
+    assert found.gap <= 1.01 * reached.gap
+    assert found.residual <= 1.01 * reached.residual
+
+
+def test_a_step_that_leads_nowhere_is_not_taken_again(monkeypatch):
+    steps = []
+
+    def nowhere(newton):
+        steps.append(newton)
+        return newton.point, 0.0
+
+    monkeypatch.setattr(box_lp.Newton, "step", nowhere)
+    assert overlapping(M=300, S=4).solve().status == "stalled"
+    assert len(steps) == 1
+
+
+@pytest.mark.parametrize("alpha", [1e-7, 1e-8, 1e-10])
+def test_columns_that_depend_on_each_other_and_narrow_boxes_are_solved(alpha):
+    # The columns of a partition add up to that of the ones; how far y goes along their difference only the boxes tell.
+    rng = np.random.default_rng(0)
+    part = rng.integers(0, 5, 200)
+    labels = np.where(rng.random(200) < 0.15 + 0.15 * part, 1.0, -1.0)
+    p = svm_dual(np.eye(5)[part], labels, alpha)
+    found = p.solve()
+    assert found.status == "optimal"
+    assert found.gap <= 2e-8 * (1.0 + abs(found.objective))
+    assert found.objective == pytest.approx(best_value(p), rel=1e-6)
+    assert found.n_iter < 20
 
 
 @pytest.mark.parametrize("size", [0.0, 1.0, 1e3])

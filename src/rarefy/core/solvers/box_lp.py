@@ -17,7 +17,7 @@ the iterations over all variables go on. Either way the gap that is closed is th
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -31,7 +31,11 @@ Status = Literal["optimal", "infeasible", "unbounded", "stalled"]
 _FIRST = 3
 """Iterations over all variables before most of them are left out; if that fails, twice as many, and so on."""
 _PATIENCE = 200
-"""Iterations within which the barrier has to fall tenfold; very short steps count five times."""
+"""Iterations within which the barrier has to fall tenfold; very short steps count five times, and none is the end."""
+_TWICE = 2.0
+"""Working on few variables may leave so many times the accepted gap, which is its own and that of the others."""
+_SEEN = 1e-12
+"""Share of the largest eigenvalue of the Gram matrix of A below which A does not see a direction."""
 _INSIDE = 0.1
 """Share of its box that a variable keeps from either bound at the start."""
 
@@ -132,47 +136,51 @@ class _Search:
         callback: Callable[[int, float], None] | None,
     ) -> None:
         self.program, self.fix, self.tol, self.max_iter, self.callback = program, fix, tol, max_iter, callback
-        total = gram + program.few.T @ program.few
+        self.gram, total = gram, gram + program.few.T @ program.few
         self.least_squares = Factor(total)
         self.norms = np.sqrt(np.maximum(total.diagonal(), 0.0))
         self.scale = float(np.abs(program.c).max(initial=0.0)) or 1.0
 
     def run(self, start: Array | None) -> BoxLP:
         found = None if start is None else self._near(start, NEAR, 0)
-        if found is not None:
-            return found
+        return self._over_all() if found is None else found
+
+    def _over_all(self) -> BoxLP:
+        """By iterations over all variables, until working on few succeeds."""
         # Variables without room are constants, and the others have an inside.
         whole, x = self.program, self._middle()
         work = np.flatnonzero(whole.width > 0.0)
         p = whole if len(work) == len(x) else whole.restricted(work, x)
-        point, solved, n_iter = self._first(p, x[work]), False, 0
-        waited, best, hand_over = 0, np.inf, _FIRST
-        while n_iter <= self.max_iter:
+        point, n_iter = self._first(p, x[work]), 0
+        waited, lowest, hand_over, closest = 0, np.inf, _FIRST, (np.inf, point)
+        while waited < _PATIENCE:
             missing = p.rhs - p.sums(point.x)
             reduced = p.reduced_costs(point.x, point.fit)
             gap, barrier = _relative_gap(p, point.x, point.y, reduced), point.barrier(p) + self._distance(missing)
             if self.callback is not None:
                 self.callback(n_iter, gap)
-            solved = gap <= self.tol and self._feasible(p, point, reduced, missing)
-            if solved or n_iter == self.max_iter:
+            error = _largest(gap, self._infeasibility(p, point, reduced, missing))
+            if error < closest[0]:
+                closest = error, point
+            if error <= self.tol or n_iter >= self.max_iter:
                 break
-            if barrier < 0.1 * best:
-                best, waited = barrier, 0
+            if barrier < 0.1 * lowest:
+                lowest, waited = barrier, 0
             if n_iter >= hand_over:
                 hand_over, found = 2 * n_iter, self._near(point.y, FAR, n_iter)
                 if found is not None:
                     return found
             point, length = Newton(p, point, reduced, missing).step()
             n_iter += 1
-            waited += 1 if length > 1e-3 else 5
-            if waited >= _PATIENCE:
-                break
+            waited += _tiresome(length)
         x[work] = point.x
-        if solved:
-            return _finish(whole, x, point.y, n_iter, "optimal")
-        verdict = _no_solution(whole, x, point.y, self.norms)
-        status, y = verdict if verdict is not None else ("stalled", point.y)
-        return _finish(whole, x, y, n_iter, status)
+        verdict = _no_solution(whole, x, point.y, self.norms) if closest[0] > self.tol else None
+        if verdict is not None:
+            return _finish(whole, x, verdict[1], n_iter, verdict[0])
+        # Late steps can lose what had been reached.
+        error, point = closest if closest[0] <= self.tol else self._with_plain_multipliers(p, *closest)
+        x[work] = point.x
+        return _finish(whole, x, point.y, n_iter, "optimal" if error <= self.tol else "stalled")
 
     def _near(self, y: Array, at_least: int, n_iter: int) -> BoxLP | None:
         """A solution that is found from multipliers y by working on few variables."""
@@ -180,7 +188,11 @@ class _Search:
             return None
         options: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter, "callback": self.callback}
         found = solve_near(self.program, y, self.norms, at_least=at_least, n_iter=n_iter, **options)
-        return None if found is None else _finish(self.program, found.x, found.y, found.n_iter, "optimal")
+        if found is None:
+            return None
+        solution = _finish(self.program, found.x, found.y, found.n_iter, "optimal")
+        # Multipliers that were enormous for a while have lost the digits by which the search knows its gap.
+        return solution if solution.gap <= _TWICE * self.tol * (1.0 + abs(solution.objective)) else None
 
     def _middle(self) -> Array:
         """The middle of the box, or a point inside where it is infinite."""
@@ -212,13 +224,42 @@ class _Search:
         """How far the equations are from holding, in the units of x."""
         return float((np.abs(missing) / np.where(self.norms > 0.0, self.norms, 1.0)).max(initial=0.0))
 
-    def _feasible(self, p: Program, point: Point, reduced: Array, missing: Array) -> bool:
-        """Whether the equations hold, by size and by what they are worth, and infinite boxes are balanced."""
+    def _infeasibility(self, p: Program, point: Point, reduced: Array, missing: Array) -> float:
+        """What the equations lack, by size and by what it is worth, or by what an infinite box is out of balance."""
         missing = np.abs(missing)
-        size = self.norms * (1.0 + float(np.linalg.norm(point.x)))
+        size = np.maximum(self.norms * (1.0 + float(np.linalg.norm(point.x))), 1e-300)
         worth = float(np.abs(point.y) @ missing) / (1.0 + abs(p.value(point.x)))
-        balanced = p.unbalanced(reduced) <= self.tol * self.scale
-        return balanced and worth <= self.tol and bool(np.all(missing <= self.tol * size))
+        return _largest(worth, float((missing / size).max(initial=0.0)), p.unbalanced(reduced) / self.scale)
+
+    def _with_plain_multipliers(self, p: Program, error: float, point: Point) -> tuple[float, Point]:
+        """The point with the part of y left out that A does not see, if that is better.
+
+        If columns of A depend on each other, B alone tells how large that part is. With narrow boxes there, it is lost
+        in the rounding of the normal equations, and as good as any other.
+        """
+        if not np.isfinite(self.gram).all():
+            return error, point
+        size = np.where(self.gram.diagonal() > 0.0, np.sqrt(self.gram.diagonal()), 1.0)
+        values, vectors = np.linalg.eigh(self.gram / size[:, None] / size)
+        seen = vectors[:, values > _SEEN * values[-1]]
+        y = seen @ (seen.T @ (size * point.y)) / size
+        plain = replace(point, y=y, fit=p.times(y))
+        reduced = p.reduced_costs(plain.x, plain.fit)
+        infeasibility = self._infeasibility(p, plain, reduced, p.rhs - p.sums(plain.x))
+        other = _largest(_relative_gap(p, plain.x, y, reduced), infeasibility)
+        return (other, plain) if other < error else (error, point)
+
+
+def _largest(*numbers: float) -> float:
+    """Of these numbers; not a number if one of them is none."""
+    return float(np.max(numbers))
+
+
+def _tiresome(length: float) -> int:
+    """How much a step of this length counts against the patience; one of length zero would be the next one, too."""
+    if length > 0.0:
+        return 1 if length > 1e-3 else 5
+    return _PATIENCE
 
 
 def _relative_gap(p: Program, x: Array, y: Array, reduced: Array) -> float:

@@ -64,12 +64,13 @@ class DualBound:
         """The value of feasible variables near beta, or of a multiple of them that is feasible.
 
         First the sums of the intercepts are mended. If what is lost then is more than what is accepted, all sums are,
-        at most so many times.
+        at most so many times: half of them each to its own bound, then all by the same factor. Sums that depend on each
+        other, those of equal columns or of all classes, can only be made smaller together.
         """
         best = -np.inf
         beta = np.clip(beta, self.lower, self.upper)
         for mended in range(rounds + 1):
-            beta = self._balanced(self._mended(beta) if mended else beta)
+            beta = self._balanced(self._mended(beta, together=2 * mended > rounds) if mended else beta)
             value = float(self.y @ beta)
             best = max(best, self._feasible_share(beta) * value)
             if value - best <= accepted:
@@ -85,11 +86,15 @@ class DualBound:
         Z = sums[:, : self.S]
         if float(np.abs(sums[:, self.S]).max()) > _BALANCE * float(np.abs(beta).sum()):
             return 0.0  # the intercepts would have to be bounded
-        size = {1: np.abs(Z).max(initial=0.0), 2: np.linalg.norm(Z), "inf": np.abs(Z).sum(axis=1).max(initial=0.0)}
-        allowed, needed = self.alpha, float(size[self.norm])
+        allowed, needed = self.alpha, self._size(Z)
         if needed > allowed:
             allowed += 4.0 * _EPS * self.longest * float(np.linalg.norm(beta))
         return min(1.0, allowed / needed) if needed > 0.0 else 1.0
+
+    def _size(self, Z: Array) -> float:
+        """The norm that may not be larger than alpha."""
+        size = {1: np.abs(Z).max(initial=0.0), 2: np.linalg.norm(Z), "inf": np.abs(Z).sum(axis=1).max(initial=0.0)}
+        return float(size[self.norm])
 
     def _room(self, beta: Array) -> Array:
         return np.asarray(np.minimum(beta - self.lower, self.upper - beta))
@@ -101,11 +106,13 @@ class DualBound:
         shift = np.linalg.lstsq(C.T @ weighted, C.T @ beta, rcond=1e-12)[0]
         return np.clip(beta - weighted @ shift, self.lower, self.upper)
 
-    def _mended(self, beta: Array) -> Array:
+    def _mended(self, beta: Array, *, together: bool) -> Array:
         """The same for all sums: those of the coordinates are to be within their bounds."""
         sums, S = self._sums(beta), self.S
         allowed = np.zeros_like(sums)
-        if self.norm == 1:
+        if together:
+            allowed[:, :S] = sums[:, :S] * min(1.0, self.alpha / max(self._size(sums[:, :S]), 1e-300))
+        elif self.norm == 1:
             allowed[:, :S] = np.clip(sums[:, :S], -self.alpha, self.alpha)
         else:
             sizes = np.linalg.norm(sums[:, :S], ord=2 if self.norm == 2 else 1, axis=1, keepdims=True)
