@@ -209,7 +209,7 @@ def _untrue(machine, found, bound, counts):
         wrong.append(f"the bound {bound:.15g} is proved, and {best:.15g} is reached")
     if found.status == "optimal" and found.objective > best + max(1e-6, machine.tol) * (1.0 + best) + reach:
         wrong.append(f"the objective is {found.objective:.12g}, and {best:.12g} is reached")
-    counts["as good as the reference"] += best <= found.objective + 1e-6 * (1.0 + best)
+    counts["reference as good"] += best <= found.objective + 1e-6 * (1.0 + best)
     return wrong
 
 
