@@ -63,7 +63,7 @@ ESTIMATORS = [
     OrdinalRankRC(),
 ]
 # Five of them describe the kernel, as in scikit-learn's Nystroem.
-MANY_PARAMETERS = {"RankRC": 18, "SubspaceLPSVC": 18, "KernelFeatureSelector": 20}
+MANY_PARAMETERS = {"RankRC": 18, "SubspaceLPSVC": 18, "KernelFeatureSelector": 21}
 everyone = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
 
 

@@ -62,6 +62,7 @@ INSTANCES = [
     KernelFeatureRegressor(),
     KernelFeatureSelector(random_state=0),
     KernelFeatureSelector(2.0, 0.1, method="ao", kernel="poly", degree=2, init="scaled", tol=0.1),
+    KernelFeatureSelector(2.0, 0.1, method="reduced", kernel="laplacian", init="scaled", tol=0.1),
     KernelFeatureSelector(2.0, 0.1, method="full", n_starts=2, tol=0.1, random_state=0),
     KernelFeatureSelector(2.0, 0.1, method="gmkl", tol=1.0),
     KernelFeatureSelectorCV(Cs=[1.0], mus=[0.01, 0.1], inits=["ones"], cv=2),

@@ -52,7 +52,7 @@ def test_slopes_are_those_of_plain_loops(small):
         expected[k] = -np.sum(K * (G @ at.B.T) * (X[:, k, None] - P[:, k]) ** 2)
         expected[k] -= 0.5 * np.sum(Kp * (at.B @ at.B.T) * (P[:, k, None] - P[:, k]) ** 2)
     np.testing.assert_allclose(at.slopes(z, Kp), expected, rtol=1e-3, atol=1e-3)
-    np.testing.assert_allclose(at.slopes_of_all(X, Kp), expected, rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(at.slopes_of_all(small, Kp), expected, rtol=1e-3, atol=1e-3)
 
 
 def test_features_that_lower_the_objective_are_brought_in_and_small_weights_dropped():

@@ -1,7 +1,7 @@
 """Which cell of a grid KernelFeatureSelectorCV takes, and the model that is learned with it from all samples."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -100,8 +100,11 @@ class Choice:
         right, total = 0.0, 0.0
         for fold in self.folds:
             judge = Judge(model, None, samples, fold)
-            z = model.raw_feature_weights_ * judge.task.units.scale
-            cell = solved_cell(judge.task, self.mu, z)
+            problem = judge.task.problem
+            z = model.raw_feature_weights_ * judge.task.units.of_weights(problem.profile)
+            # In the units of the fold the weights of a group differ.
+            task = replace(judge.task, problem=replace(problem, groups=None))
+            cell = solved_cell(task, self.mu, z)
             weight = float(samples.weights[fold.test].sum())
             right += weight * judge(self.mu, cell.described(rough_settings(model))).score
             total += weight
@@ -242,7 +245,7 @@ def final_model(selector: KernelFeatureSelector, choice: Choice, grid: Grid, sam
     parameters = selector.get_params(deep=False) | {"C": choice.C, "mu": choice.mu, "prune": choice.prune}
     model = type(selector)(**parameters)
     task = _task_of(model, samples)
-    init = check_start("inits", model.init, samples.X.shape[1], "KernelFeatureSelectorCV")
+    init = check_start("inits", model.init, samples.X.shape[1], "KernelFeatureSelectorCV", task.problem.groups)
     settings, starts = model._settings(), start_weights(task.problem, init)
     upto = choice.mus[choice.mus <= choice.mu]
     with task.problem.threads():

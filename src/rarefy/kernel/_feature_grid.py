@@ -104,7 +104,7 @@ class Judge:
             score,
             int(found.support.sum()),
             predicted,
-            found.feature_weights,
+            found.group_weights,
             mu,
             found.converged,
         )
@@ -122,7 +122,8 @@ def score_grid(
     """Learn all cells on the training samples of a fold, and score them on the others."""
     judge = Judge(selector.set_params(C=1.0), scorer, samples, fold)
     penalties = grid.penalties(judge.task)
-    init = check_start("inits", selector.init, samples.X.shape[1], "KernelFeatureSelectorCV")
+    groups = judge.task.problem.groups
+    init = check_start("inits", selector.init, samples.X.shape[1], "KernelFeatureSelectorCV", groups)
     settings = rough_settings(selector)
     starts = start_weights(judge.task.problem, init)
     cells = selection_grid(judge.task.problem, starts, grid.Cs, penalties, settings)

@@ -36,7 +36,7 @@ from rarefy.core.feature_weights.selection import (
 from rarefy.core.linalg.rows import Array
 from rarefy.core.losses.hinge import SmoothedHinge
 from rarefy.exceptions import ParameterError
-from rarefy.kernel._feature_samples import check_start, encode_classes, to_dense
+from rarefy.kernel._feature_samples import check_groups, check_start, encode_classes, to_dense
 
 LARGEST = 3000
 """Samples up to which all of them have a kernel function by default."""
@@ -48,11 +48,12 @@ SAMPLE = 1000
 
 @dataclass(frozen=True)
 class Task:
-    """The problem to solve, in units of its features; and the classes."""
+    """The problem to solve, in units of its features; the classes, and the labels of the groups of features."""
 
     problem: Problem
     units: Units
     classes: NDArray[Any]
+    group_labels: NDArray[Any]
 
 
 class FeatureWeightsModel(SelectorMixin):
@@ -62,6 +63,7 @@ class FeatureWeightsModel(SelectorMixin):
         """The problem to solve, without samples of weight zero."""
         counted = weights > 0.0
         classes, labels = encode_classes(y[counted], type(self).__name__)
+        group_labels, groups = check_groups(self.groups, X.shape[1], type(self).__name__)
         problem = labelled_problem(
             X[counted],
             labels,
@@ -70,12 +72,13 @@ class FeatureWeightsModel(SelectorMixin):
             penalty=PENALTIES["squares" if self.method == "gmkl" else self.penalty](0.0),
             loss=SmoothedHinge(float(self.eps)),
             profile=Profile(self.kernel, int(self.degree), float(self.coef0)),
+            groups=groups,
         )
         if self.standardize:
             problem, units = standardized(problem)
         else:
             units = Units(np.zeros(X.shape[1]), np.ones(X.shape[1]))
-        return Task(problem, units, classes)
+        return Task(problem, units, classes, group_labels)
 
     def _learn(
         self, problem: Problem, mus: Sequence[float] | Array, *, validate: bool
@@ -100,7 +103,7 @@ class FeatureWeightsModel(SelectorMixin):
         settings = LandmarkSettings(tol=float(self.tol), prune=float(self.prune))
         with problem.threads():
             found = [
-                landmark_selection(problem.with_mu(float(mu)), one.feature_weights, landmarks, settings)
+                landmark_selection(problem.with_mu(float(mu)), one.group_weights, landmarks, settings)
                 for mu, one in zip(mus, rough, strict=True)
             ]
         return found, checked
@@ -114,14 +117,14 @@ class FeatureWeightsModel(SelectorMixin):
             return None
         if not possible:
             raise ParameterError(
-                f"n_landmarks of {type(self).__name__} must be None or 'auto' with kernel='poly' or method='gmkl'; got "
-                f"{self.n_landmarks!r}."
+                f"n_landmarks of {type(self).__name__} must be None or 'auto' with kernel='laplacian' or 'poly', or "
+                f"method='gmkl'; got {self.n_landmarks!r}."
             )
         return int(self.n_landmarks)
 
     def _search(self, problem: Problem, mus: Sequence[float] | Array) -> list[FeatureSelection]:
         """One result for each mu."""
-        init = check_start("init", self.init, problem.X.shape[1], type(self).__name__)
+        init = check_start("init", self.init, problem.X.shape[1], type(self).__name__, problem.groups)
         with progress_line() as show:
             report = None if show is None else partial(_show_progress, show)
             return selection_path(problem, start_weights(problem, init), mus, self._settings(), report)
@@ -151,7 +154,8 @@ class FeatureWeightsModel(SelectorMixin):
         units, nonzero = task.units, np.flatnonzero(found.feature_weights > 0.0)
         self.classes_, self.mu_ = task.classes, mu
         self.feature_weights_, self.support_, self.ranking_ = found.feature_weights, found.support, found.ranking
-        self.raw_feature_weights_ = found.feature_weights / units.scale
+        self.groups_, self.group_weights_ = task.group_labels, found.group_weights
+        self.raw_feature_weights_ = found.feature_weights / units.of_weights(task.problem.profile)
         self.validation_score_ = np.nan if checked is None else checked.accuracy
         self.curvature_, self.objective_, self.history_ = found.curvature, found.objective, found.history
         self.n_iter_, self.converged_ = found.n_iter, found.converged

@@ -14,7 +14,7 @@ from rarefy._fit import fit_method
 from rarefy._parameters import COUNT, NOT_NEGATIVE, POSITIVE, SHARE, Number
 from rarefy._selection_table import SelectionTable
 from rarefy._warnings import warn_user
-from rarefy.core.feature_weights.kernel import Profile
+from rarefy.core.feature_weights.kernel import Profile, Shape
 from rarefy.core.feature_weights.penalties import PENALTIES
 from rarefy.core.feature_weights.problem import Problem
 from rarefy.core.feature_weights.regressors import explained, random_part, response_problem
@@ -23,7 +23,7 @@ from rarefy.core.feature_weights.selection import SearchSettings
 from rarefy.core.linalg.rows import Array
 from rarefy.exceptions import DegenerateDataError, RarefyWarning
 from rarefy.kernel._feature_model import FeatureWeightsModel, Task, scores_of
-from rarefy.kernel._feature_samples import STARTS, to_dense, warn_if_degenerate, warn_not_converged
+from rarefy.kernel._feature_samples import STARTS, check_groups, to_dense, warn_if_degenerate, warn_not_converged
 
 _FEWEST = 20
 """Held-out samples below which nothing is said about them."""
@@ -55,6 +55,11 @@ class KernelFeatureRegressor(SelectionTable, FeatureWeightsModel, RegressorMixin
     validation_fraction : float or None, default=0.25
         Share of the samples that are left out of an additional fit, to see whether it explains them; a warning says if
         it does not. None means no such fit; nor is there one with fewer than 20 samples in that share.
+    groups : array-like of shape (n_features,) or None, default=None
+        Labels of groups of features that share one weight, see :class:`KernelFeatureSelector`; None means that every
+        feature has its own weight.
+    kernel : {"rbf", "laplacian"}, default="rbf"
+        The Gaussian kernel, or the slower Laplacian ``exp(-sum_k z_k^2 |x_k - x'_k|)``.
     screening : int or None, default=None
         Number of features to search among at first; None means all.
     tol : float, default=1e-3
@@ -70,6 +75,10 @@ class KernelFeatureRegressor(SelectionTable, FeatureWeightsModel, RegressorMixin
         The weights of the features in their own units.
     support_ : ndarray of shape (n_features_in_,)
         Mask of the selected features.
+    groups_ : ndarray of shape (n_groups,)
+        The labels of the groups in ascending order; the numbers of the features without `groups`.
+    group_weights_ : ndarray of shape (n_groups,)
+        The weight of each group; `feature_weights_` has it for each of its features.
     ranking_ : ndarray of shape (n_features_in_,)
         Rank of each feature by weight times standard deviation; 1 is the largest.
     mu_ : float
@@ -125,6 +134,8 @@ class KernelFeatureRegressor(SelectionTable, FeatureWeightsModel, RegressorMixin
         "standardize": ["boolean"],
         "prune": [Number(Real, 0, 1, closed="left")],
         "validation_fraction": [SHARE, None],
+        "groups": ["array-like", None],
+        "kernel": [StrOptions({"rbf", "laplacian"})],
         "screening": [COUNT, None],
         "tol": [POSITIVE],
         "max_iter": [COUNT, None],
@@ -140,6 +151,8 @@ class KernelFeatureRegressor(SelectionTable, FeatureWeightsModel, RegressorMixin
         standardize: bool = True,
         prune: float = 0.2,
         validation_fraction: float | None = 0.25,
+        groups: Any = None,
+        kernel: Shape = "rbf",
         screening: int | None = None,
         tol: float = 1e-3,
         max_iter: int | None = None,
@@ -151,6 +164,8 @@ class KernelFeatureRegressor(SelectionTable, FeatureWeightsModel, RegressorMixin
         self.standardize = standardize
         self.prune = prune
         self.validation_fraction = validation_fraction
+        self.groups = groups
+        self.kernel = kernel
         self.screening = screening
         self.tol = tol
         self.max_iter = max_iter
@@ -226,12 +241,20 @@ class KernelFeatureRegressor(SelectionTable, FeatureWeightsModel, RegressorMixin
         order = np.argsort(y, kind="stable")  # the mean should not depend on the order of the samples
         centre = float(np.average(y[order], weights=weights[order]))
         unit = float(np.sqrt(np.average((y[order] - centre) ** 2, weights=weights[order]))) or 1.0
-        penalty, profile = PENALTIES[self.penalty](0.0), Profile()
-        problem = response_problem(X, (y - centre) / unit, weights, C=float(self.C), penalty=penalty, profile=profile)
+        labels, groups = check_groups(self.groups, X.shape[1], type(self).__name__)
+        problem = response_problem(
+            X,
+            (y - centre) / unit,
+            weights,
+            C=float(self.C),
+            penalty=PENALTIES[self.penalty](0.0),
+            profile=Profile(self.kernel),
+            groups=groups,
+        )
         units = Units(np.zeros(X.shape[1]), np.ones(X.shape[1]))
         if self.standardize:
             problem, units = standardized(problem)
-        return Task(problem, units, np.array([])), centre, unit
+        return Task(problem, units, np.array([]), labels), centre, unit
 
     def _settings(self) -> SearchSettings:
         return SearchSettings(

@@ -10,6 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from rarefy._warnings import warn_user
+from rarefy.core.feature_weights.grouping import shared, spread
 from rarefy.core.feature_weights.samples import Validation
 from rarefy.core.linalg.rows import Array
 from rarefy.exceptions import DegenerateDataError, ParameterError, RarefyWarning
@@ -55,8 +56,10 @@ def encode_classes(y: NDArray[Any], owner: str) -> tuple[NDArray[Any], NDArray[n
     return classes, labels
 
 
-def check_start(name: str, value: Any, n_features: int, owner: str) -> str | Array:
-    """Check one start: a name or a weight for each feature, which are returned as an array."""
+def check_start(
+    name: str, value: Any, n_features: int, owner: str, groups: NDArray[np.intp] | None = None
+) -> str | Array:
+    """Check one start: a name or a weight for each feature, the same for those that share it; returned as an array."""
     if isinstance(value, str) and value in STARTS:
         return value
     try:
@@ -66,13 +69,37 @@ def check_start(name: str, value: Any, n_features: int, owner: str) -> str | Arr
         weights, got = np.array([]), repr(value)
     if weights.shape == (n_features,):
         if np.all(np.isfinite(weights)) and weights.min() >= 0.0 and weights.any():
-            return weights
+            return _check_shared(name, weights, owner, groups)
         got = f"{weights}"
     words = ", ".join(repr(one) for one in STARTS)
     raise ParameterError(
         f"{name} of {owner} must be {words} or {n_features} finite weights >= 0, one for each feature and not "
         f"all zero; got {got}."
     )
+
+
+def check_groups(groups: Any, n_features: int, owner: str) -> tuple[NDArray[Any], NDArray[np.intp] | None]:
+    """The labels of the groups in order, and the number of each feature's group; None stands for one feature each."""
+    if groups is None:
+        return np.arange(n_features), None
+    try:
+        labels = np.asarray(groups)
+        found, numbers = np.unique(labels, return_inverse=True)
+        got = f"an array of shape {labels.shape}"
+    except (TypeError, ValueError):  # labels of different types have no order; ragged lists are no array
+        found, numbers, labels, got = np.array([]), np.array([]), np.array([]), repr(groups)
+    if labels.shape == (n_features,) and np.all(found == found):
+        return found, numbers.ravel()
+    raise ParameterError(
+        f"groups of {owner} must be None or {n_features} labels of one type, none of them missing, one for each "
+        f"feature; got {got if labels.shape != (n_features,) else 'nan among the labels'}."
+    )
+
+
+def _check_shared(name: str, weights: Array, owner: str, groups: NDArray[np.intp] | None) -> Array:
+    if not np.array_equal(weights, spread(shared(weights, groups), groups)):
+        raise ParameterError(f"{name} of {owner} must be the same for all features of a group; got {weights}.")
+    return weights
 
 
 def warn_not_converged(owner: str, method: str, what: str) -> None:

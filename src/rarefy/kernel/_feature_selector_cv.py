@@ -23,6 +23,7 @@ from rarefy.exceptions import ParameterError
 from rarefy.kernel._feature_choice import Choice, FoldSearch, ScoreTable, check_shares, final_model
 from rarefy.kernel._feature_grid import Fold, Grid, Samples
 from rarefy.kernel._feature_samples import (
+    check_groups,
     check_start,
     validate_samples,
     warn_if_chance,
@@ -49,9 +50,9 @@ class KernelFeatureSelectorCV(CVTable, SelectorMixin, ClassifierMixin, Estimator
     Parameters
     ----------
     estimator : KernelFeatureSelector or None, default=None
-        The selector with all parameters that are not chosen here: `method`, `kernel`, `n_starts`, `tol`,
-        `random_state`, ... Its `C`, `mu`, `init`, `penalty` and `prune` are replaced, and `validation_fraction` is not
-        used. None means one with default parameters. In the folds `tol` is at least 0.01.
+        The selector with all parameters that are not chosen here: `method`, `kernel`, `groups`,
+        `n_starts`, `tol`, `random_state`, ... Its `C`, `mu`, `init`, `penalty` and `prune` are replaced, and
+        `validation_fraction` is not used. None means one with default parameters. In the folds `tol` is at least 0.01.
     Cs : array-like of shape (n_Cs,) or None, default=None
         Values of C to try, > 0; None means 1/16, 1/4, 1, 4 and 16.
     mus : array-like of shape (n_mus,) or None, default=None
@@ -114,6 +115,10 @@ class KernelFeatureSelectorCV(CVTable, SelectorMixin, ClassifierMixin, Estimator
         The weights of the features in their own units.
     support_ : ndarray of shape (n_features_in_,)
         Mask of the features that it selects.
+    groups_ : ndarray of shape (n_groups,)
+        The labels of the groups of the best estimator.
+    group_weights_ : ndarray of shape (n_groups,)
+        The weight of each group.
     ranking_ : ndarray of shape (n_features_in_,)
         Rank of each feature by weight times standard deviation; 1 is the largest.
     curvature_ : float
@@ -172,6 +177,8 @@ class KernelFeatureSelectorCV(CVTable, SelectorMixin, ClassifierMixin, Estimator
     feature_weights_ = delegated("feature_weights_")
     raw_feature_weights_ = delegated("raw_feature_weights_")
     support_ = delegated("support_")
+    groups_ = delegated("groups_")
+    group_weights_ = delegated("group_weights_")
     ranking_ = delegated("ranking_")
     curvature_ = delegated("curvature_")
     objective_ = delegated("objective_")
@@ -320,8 +327,9 @@ class KernelFeatureSelectorCV(CVTable, SelectorMixin, ClassifierMixin, Estimator
         """One selector for each start and penalty to try; all draw the same random numbers."""
         estimator = KernelFeatureSelector() if self.estimator is None else self.estimator
         check_parameters(estimator)
+        _, groups = check_groups(estimator.groups, n_features, owner)
         for init in self.inits or [None]:
-            check_start("inits", init, n_features, owner)
+            check_start("inits", init, n_features, owner, groups)
         if not self.penalties or not all(isinstance(one, str) and one in PENALTIES for one in self.penalties):
             words = ", ".join(repr(word) for word in PENALTIES)
             raise ParameterError(f"penalties of {owner} must be one or more of {words}; got {self.penalties!r}.")

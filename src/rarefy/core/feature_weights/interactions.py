@@ -1,7 +1,8 @@
 r"""Which two or three features together agree with the labels: a start for features that are uninformative alone.
 
-X : (m, d) some samples, features divided by their scales; Y : (m, q) labels, centred; g = `_NARROW`
-k_a : the Gaussian kernel of one feature a between all pairs of these samples, exp(-g (x_a - x'_a)^2)
+X : (m, d) some samples, columns divided by their units; Y : (m, q) labels, centred; g = `_NARROW`
+k_a : the Gaussian kernel of one feature a between all pairs of these samples, exp(-g (x_a - x'_a)^2), or the Laplacian;
+    of columns that share a weight, with the sum over these columns
 
 The kernel of a set S of features is the product of theirs. Its alignment with the labels,
 
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rarefy.core.feature_weights.grouping import columns_of
 from rarefy.core.feature_weights.problem import Problem
 from rarefy.core.linalg.rows import Array, Index
 
@@ -50,16 +52,16 @@ def best_interactions(problem: Problem, allowed: NDArray[np.bool_]) -> Interacti
     rng = np.random.default_rng(0)
     rows = _balanced_rows(problem.classifiers.Y, rng)
     usable = np.flatnonzero(allowed & (problem.scales > 0.0))
-    X = (problem.X[np.ix_(rows, usable)] / problem.scales[usable]).astype(np.float32)
+    features = _Features.among(problem, rows, usable)
     Y = problem.classifiers.Y[rows] * problem.classifiers.costs[rows, None]
     Y = (Y - Y.mean(axis=0)) / (np.abs(Y).max() or 1.0)
     i, j = np.triu_indices(len(rows), 1)
     agree = (Y @ Y.T)[i, j].astype(np.float32)
-    alone = _alone(X, i, j, agree) if len(usable) > _IN_TRIPLES else np.zeros(len(usable))
+    alone = _alone(features, i, j, agree) if len(usable) > _IN_TRIPLES else np.zeros(len(usable))
     first = _shortlist(alone, _IN_PAIRS, rng)
-    pair = usable[first[_best_pair(X[:, first], i, j, agree)]] if len(first) >= 2 else None
+    pair = usable[first[_best_pair(features.some(first), i, j, agree)]] if len(first) >= 2 else None
     few = first if len(first) <= _IN_TRIPLES else _shortlist(alone, _IN_TRIPLES, rng)
-    triple = usable[few[_best_triple(_kernels(X[:, few], i, j), agree)]] if len(few) >= 3 else None
+    triple = usable[few[_best_triple(features.some(few).kernels(i, j), agree)]] if len(few) >= 3 else None
     return Interactions(pair, triple)
 
 
@@ -76,22 +78,55 @@ def _balanced_rows(Y: Array, rng: np.random.Generator) -> Index:
     return np.sort(order[np.argsort(turn, kind="stable")[:_ROWS]])
 
 
-def _kernels(X: Single, i: Index, j: Index) -> Single:
-    """A row for each feature, a column for each pair of samples."""
-    differences = np.ascontiguousarray((X[i] - X[j]).T)
-    differences *= differences
-    differences *= np.float32(-_NARROW)
-    return np.exp(differences, out=differences)
+@dataclass(frozen=True)
+class _Features:
+    """Columns in their units, those of one feature side by side."""
+
+    X: Single
+    groups: Index | None
+    absolute: bool
+
+    @staticmethod
+    def among(problem: Problem, rows: Index, usable: Index) -> "_Features":
+        columns, groups = columns_of(problem.groups, usable)
+        X = (problem.X[np.ix_(rows, columns)] / problem.units[columns]).astype(np.float32)
+        return _Features(X, groups, problem.profile.shape == "laplacian")
+
+    def __len__(self) -> int:
+        return self.X.shape[1] if self.groups is None else int(self.groups.max(initial=-1)) + 1
+
+    def some(self, chosen: Index) -> "_Features":
+        columns, groups = columns_of(self.groups, chosen)
+        return _Features(self.X[:, columns], groups, self.absolute)
+
+    def kernels(self, i: Index, j: Index) -> Single:
+        """A row for each feature, a column for each pair of samples."""
+        if self.groups is None:
+            distances = self._distances(self.X, i, j)
+        else:  # one column at a time: all columns of large groups would need much memory
+            distances = np.zeros((len(self), len(i)), dtype=np.float32)
+            for k, group in enumerate(self.groups):
+                distances[group] += self._distances(self.X[:, [k]], i, j)[0]
+        distances *= np.float32(-_NARROW)
+        return np.exp(distances, out=distances)
+
+    def _distances(self, X: Single, i: Index, j: Index) -> Single:
+        differences = np.ascontiguousarray((X[i] - X[j]).T)
+        if self.absolute:
+            return np.abs(differences, out=differences)
+        differences *= differences
+        return differences
 
 
-def _alone(X: Single, i: Index, j: Index, agree: Single) -> Array:
+def _alone(features: _Features, i: Index, j: Index, agree: Single) -> Array:
     """The alignment of every single feature."""
-    total, size = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-    for first in range(0, X.shape[1], _FEATURES):
+    total, size = np.zeros(len(features)), np.zeros(len(features))
+    for first in range(0, len(features), _FEATURES):
         some = slice(first, first + _FEATURES)
+        block = features.some(np.arange(len(features))[some])
         for start in range(0, len(i), _BLOCK):
             part = slice(start, start + _BLOCK)
-            K = _kernels(X[:, some], i[part], j[part])
+            K = block.kernels(i[part], j[part])
             total[some] += K @ agree[part]
             size[some] += np.einsum("ap,ap->a", K, K)
     return np.asarray(total / np.sqrt(np.maximum(size, np.finfo(float).tiny)))
@@ -106,12 +141,12 @@ def _shortlist(alone: Array, size: int, rng: np.random.Generator) -> Index:
     return np.sort(np.concatenate([order[:half], rng.permutation(order[half:])[: size - half]]))
 
 
-def _best_pair(X: Single, i: Index, j: Index, agree: Single) -> Index:
-    d = X.shape[1]
+def _best_pair(features: _Features, i: Index, j: Index, agree: Single) -> Index:
+    d = len(features)
     total, size = np.zeros((d, d)), np.zeros((d, d))
     for start in range(0, len(i), _BLOCK):
         part = slice(start, start + _BLOCK)
-        K = _kernels(X, i[part], j[part])
+        K = features.kernels(i[part], j[part])
         total += (K * agree[part]) @ K.T
         K *= K
         size += K @ K.T

@@ -11,7 +11,7 @@ derivative in K is G B^T and that in Kp is 1/2 B B^T. Kernel values are in singl
 the landmarks in double precision; nothing but K has n m entries.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg as sl
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.stats import rankdata
 
+from rarefy.core.feature_weights.grouping import spread, totals
 from rarefy.core.feature_weights.kernel import FeatureKernel
 from rarefy.core.feature_weights.problem import NEGLIGIBLE, Problem
 from rarefy.core.feature_weights.selection import FeatureSelection
@@ -87,17 +88,18 @@ class LandmarkProblem:
 
     def _kernels(self, z: Array) -> Array:
         """Fill K; return Kp."""
-        centres = (self.P * z).astype(np.float32)
+        columns = spread(z, self.problem.groups)
+        centres = (self.P * columns).astype(np.float32)
         lifted = np.column_stack([centres, -0.5 * np.einsum("jk,jk->j", centres, centres), np.ones(len(centres))])
         right = np.ascontiguousarray((2.0 * lifted).T, dtype=np.float32)
-        weights = z.astype(np.float32)
+        weights = columns.astype(np.float32)
         for part in _parts(len(self.X)):
             scaled = self.X[part] * weights
             left = np.column_stack([scaled, np.ones(len(scaled)), -0.5 * np.einsum("ik,ik->i", scaled, scaled)])
             block = np.matmul(left.astype(np.float32), right, out=self.K[part])
             np.minimum(block, 0.0, out=block)
             np.exp(block, out=block)
-        return FeatureKernel(self.P, self.P, self.problem.profile).matrix(z)
+        return FeatureKernel(self.P, self.P, self.problem.profile, self.problem.groups).matrix(z)
 
     def _scores(self, B: Array, b: Array) -> Array:
         return np.asarray(self.K @ B.astype(np.float32), dtype=np.float64) + b
@@ -148,14 +150,14 @@ class LandmarkProblem:
 
     def slopes(self, z: Array, Kp: Array) -> Array:
         """The derivative of the objective in the squares of the weights, without the penalty."""
-        return _slopes(self, self.X, self.P, Kp)
+        return _slopes(self, self.X, self.P, Kp, self.problem.groups)
 
-    def slopes_of_all(self, X: Array, Kp: Array) -> Array:
-        """The same in the weights of other features of the same samples."""
-        return _slopes(self, X, X[self.landmarks], Kp)
+    def slopes_of_all(self, problem: Problem, Kp: Array) -> Array:
+        """The same in the weights of all features of the same samples."""
+        return _slopes(self, problem.X, problem.X[self.landmarks], Kp, problem.groups)
 
 
-def _slopes(at: LandmarkProblem, X: Array | Single, P: Array, Kp: Array) -> Array:
+def _slopes(at: LandmarkProblem, X: Array | Single, P: Array, Kp: Array, groups: Index | None) -> Array:
     """Sums of -K * (G B^T) * (x_k - p_k)^2 over samples and landmarks, and half of the same between landmarks."""
     of = at.problem.classifiers
     centres, coefficients = P.astype(np.float32), at.B.T.astype(np.float32)
@@ -168,8 +170,8 @@ def _slopes(at: LandmarkProblem, X: Array | Single, P: Array, Kp: Array) -> Arra
         square += M.sum(axis=1) @ block**2
         cross += np.einsum("ik,ik->k", block, M @ centres)
         column += M.sum(axis=0)
-    of_samples = square + column @ P**2 - 2.0 * cross
-    return -np.asarray(of_samples) - 0.5 * FeatureKernel(P, P, at.problem.profile).sums(Kp * (at.B @ at.B.T))
+    of_samples = totals(square + column @ P**2 - 2.0 * cross, groups)
+    return -of_samples - 0.5 * FeatureKernel(P, P, at.problem.profile, groups).sums(Kp * (at.B @ at.B.T))
 
 
 def _parts(n: int) -> list[slice]:
@@ -232,7 +234,7 @@ class _Found:
 
 def _minimised(problem: Problem, landmarks: Index, field: Index, z: Array, settings: LandmarkSettings) -> _Found:
     """L-BFGS-B on the objective divided by its size at the start, among some of the features."""
-    part = LandmarkProblem(replace(problem, X=np.ascontiguousarray(problem.X[:, field])), landmarks)
+    part = LandmarkProblem(problem.reduced_to(field), landmarks)
     if not len(field):
         return _Found(part, field, z, part.evaluate(z)[0], 0, True)
     size = problem.classifiers.constant()
@@ -247,7 +249,7 @@ def _minimised(problem: Problem, landmarks: Index, field: Index, z: Array, setti
     share = z * part.problem.scales
     kept = share > NEGLIGIBLE * share.max(initial=0.0)
     if not kept.all():
-        part = LandmarkProblem(replace(problem, X=np.ascontiguousarray(problem.X[:, field[kept]])), landmarks)
+        part = LandmarkProblem(problem.reduced_to(field[kept]), landmarks)
         field, z = field[kept], z[kept]
     value, _ = part.evaluate(z)
     return _Found(part, field, z, value, int(found.nit), bool(found.success))
@@ -257,22 +259,23 @@ def _wanted(problem: Problem, best: _Found) -> Index:
     """Features with weight zero that would lower the objective most, with a weight as large as the others'."""
     if not len(best.field):
         return np.array([], dtype=np.intp)
-    Kp = FeatureKernel(best.part.P, best.part.P, problem.profile).matrix(best.z)
+    Kp = FeatureKernel(best.part.P, best.part.P, problem.profile, best.part.problem.groups).matrix(best.z)
     typical = float(np.median(best.share())) / np.maximum(problem.scales, np.finfo(float).tiny)
-    gain = -best.part.slopes_of_all(problem.X, Kp) * typical**2 - problem.classifiers.penalty.costs(typical)
+    gain = -best.part.slopes_of_all(problem, Kp) * typical**2 - problem.classifiers.penalty.costs(typical)
     gain[best.field], gain[problem.scales == 0.0] = -np.inf, -np.inf
     order = np.argsort(-gain, kind="stable")[:_ENTERING]
     return order[gain[order] > 0.0]
 
 
 def _described(problem: Problem, best: _Found, history: list[float], n_iter: int) -> FeatureSelection:
-    weights = np.zeros(problem.X.shape[1])
-    weights[best.field] = best.z
-    order = np.argsort(best.field)
+    own = np.zeros(problem.n_weights)
+    own[best.field] = best.z
+    weights = spread(own, problem.groups)
     return FeatureSelection(
         feature_weights=weights,
+        group_weights=own,
         support=weights > 0.0,
-        ranking=rankdata(-weights * problem.scales, method="min").astype(int),
+        ranking=rankdata(-spread(own * problem.scales, problem.groups), method="min").astype(int),
         curvature=np.nan,
         objective=best.value,
         history=np.array(history),
@@ -280,6 +283,6 @@ def _described(problem: Problem, best: _Found, history: list[float], n_iter: int
         converged=best.converged,
         dual_coef=best.part.B.T.copy(),
         intercept=best.part.b.copy(),
-        support_vectors=best.part.P[:, order],
+        support_vectors=problem.X[np.ix_(best.part.landmarks, np.flatnonzero(weights > 0.0))],
         memorized=False,
     )

@@ -57,7 +57,7 @@ class WeightPoint:
     def __init__(
         self, kernel: FeatureKernel, classifiers: Classifiers, index: Index, B: Array, b: Array, margin: str, x: Array
     ) -> None:
-        d, q = kernel.X.shape[1], B.shape[1]
+        d, q = kernel.n_weights, B.shape[1]
         self.kernel, self.classifiers, self.index, self.B, self.margin = kernel, classifiers, index, B, margin
         self.z, self.nu = x[:d], x[d:] if margin != "fixed" else np.ones(q)
         K, self.first, self.second = kernel.profile.derivatives(kernel.distances(self.z))
@@ -180,7 +180,7 @@ class ReducedPoint:
     @cached_property
     def _part(self) -> FeatureKernel:
         centres = self._kernel.X[self.index]
-        return FeatureKernel(centres, centres, self._kernel.profile)
+        return FeatureKernel(centres, centres, self._kernel.profile, self._kernel.groups)
 
     @cached_property
     def _derivatives(self) -> tuple[Array, Array, Array]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from rarefy.core.feature_weights.classifiers import Classifiers
+from rarefy.core.feature_weights.grouping import columns_of, spread, totals
 from rarefy.core.feature_weights.kernel import GAUSSIAN, FeatureKernel, Profile
 from rarefy.core.linalg.rows import Array, Index
 from rarefy.core.linalg.threads import threads_for
@@ -40,19 +41,37 @@ class Solution:
 
 @dataclass(frozen=True)
 class Problem:
-    """Samples, classifiers and kernel."""
+    """Samples, classifiers, kernel, and which columns share a weight; a feature is all columns of one weight."""
 
     X: Array
     classifiers: Classifiers
     profile: Profile = GAUSSIAN
+    groups: Index | None = None
+
+    @property
+    def n_weights(self) -> int:
+        """The number of weights."""
+        return self.kernel().n_weights
 
     @cached_property
     def scales(self) -> Array:
-        """The standard deviation of each feature, or its root mean square for the polynomial kernel.
+        """The standard deviation of each feature; its root for the Laplacian, the root mean square for the polynomial.
 
-        A weight times its scale does not depend on the unit of the feature.
+        A weight times its scale does not depend on the unit of the feature. The square is the share of the feature in
+        a typical distance, so that of a group is the sum over its columns.
         """
-        return self.X.std(axis=0) if self.profile.shape == "rbf" else np.sqrt(np.mean(self.X**2, axis=0))
+        if self.profile.shape == "poly":
+            return np.sqrt(totals(np.mean(self.X**2, axis=0), self.groups))
+        deviations = self.X.std(axis=0)
+        if self.profile.shape == "rbf" and self.groups is None:
+            return deviations
+        return np.sqrt(totals(deviations**2 if self.profile.shape == "rbf" else deviations, self.groups))
+
+    @cached_property
+    def units(self) -> Array:
+        """What to divide columns by so that each feature's distances are like those of one standardised column."""
+        scales = spread(self.scales, self.groups)
+        return scales**2 if self.profile.shape == "laplacian" else scales
 
     def selected(self, z: Array) -> Index:
         """The features whose weights, times their scales, are not negligible."""
@@ -61,14 +80,19 @@ class Problem:
 
     def among(self, features: Index) -> "Problem":
         """The problem in some of the features only; the last one is kept, because searches ask for it again."""
-        if len(features) == self.X.shape[1] and np.array_equal(features, np.arange(self.X.shape[1])):
+        if len(features) == self.n_weights and np.array_equal(features, np.arange(self.n_weights)):
             return self
         last = self._last
         if "features" not in last or not np.array_equal(last["features"], features):
-            last["part"] = replace(self, X=np.ascontiguousarray(self.X[:, features]))
+            last["part"] = self.reduced_to(features)
             last["features"] = features.copy()
         part: Problem = last["part"]
         return part
+
+    def reduced_to(self, features: Index) -> "Problem":
+        """The problem in some of the features only, which is not kept."""
+        columns, groups = columns_of(self.groups, features)
+        return replace(self, X=np.ascontiguousarray(self.X[:, columns]), groups=groups)
 
     @cached_property
     def _last(self) -> dict[str, Any]:
@@ -85,11 +109,11 @@ class Problem:
 
     def kernel(self, centres: Index | None = None) -> FeatureKernel:
         """The kernel of all samples with some of them; None means with all."""
-        return self._whole if centres is None else FeatureKernel(self.X, self.X[centres], self.profile)
+        return self._whole if centres is None else FeatureKernel(self.X, self.X[centres], self.profile, self.groups)
 
     @cached_property
     def _whole(self) -> FeatureKernel:
-        return FeatureKernel(self.X, self.X, self.profile)
+        return FeatureKernel(self.X, self.X, self.profile, self.groups)
 
     def solve_classifiers(self, z: Array, start: tuple[Array, Array] | None = None) -> tuple[Array, Array, float]:
         """The optimal coefficients and offsets for these weights, and the objective."""
@@ -108,7 +132,7 @@ class Problem:
 
 def scatter_weights(problem: Problem, values: Array, features: Index) -> Array:
     """The weights of all features from those of some; values that are nearly zero become zero."""
-    z = np.zeros(problem.X.shape[1])
+    z = np.zeros(problem.n_weights)
     z[features] = values
     share = z * problem.scales
     seen = float(share @ share) > _CONSTANT

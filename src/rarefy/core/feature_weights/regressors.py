@@ -55,11 +55,20 @@ class Regressors(Classifiers):
         return B, b, 0.5 * float(np.vdot(B, KB)) + self.losses(KB + b)[0]
 
 
-def response_problem(X: Array, y: Array, weights: Array, *, C: float, penalty: Penalty, profile: Profile) -> Problem:
+def response_problem(
+    X: Array,
+    y: Array,
+    weights: Array,
+    *,
+    C: float,
+    penalty: Penalty,
+    profile: Profile,
+    groups: NDArray[np.intp] | None = None,
+) -> Problem:
     """The problem for samples with a response; equal samples are merged and all are sorted, see `labelled_problem`."""
     rows, where = np.unique(np.column_stack([y, X]), axis=0, return_inverse=True)
     costs: Array = C * np.bincount(where.ravel(), weights).astype(np.float64, copy=False)
-    return Problem(np.ascontiguousarray(rows[:, 1:]), Regressors(rows[:, :1].copy(), costs, penalty), profile)
+    return Problem(np.ascontiguousarray(rows[:, 1:]), Regressors(rows[:, :1].copy(), costs, penalty), profile, groups)
 
 
 def explained(y: Array, predicted: Array, weights: Array) -> float:

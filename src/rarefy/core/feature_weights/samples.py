@@ -31,6 +31,13 @@ class Units:
         """Samples in these units; X has only the named features."""
         return np.asarray((X - self.mean[features]) / self.scale[features])
 
+    def of_weights(self, profile: Profile) -> Array:
+        """What a weight in these units is divided by for one of the features in their own units.
+
+        The square of a weight is a factor on the differences of the Laplacian, and on the squared ones of the others.
+        """
+        return np.sqrt(self.scale) if profile.shape == "laplacian" else self.scale
+
     def undo(self, X: Array, features: Index) -> Array:
         """Samples in their own units from those in these."""
         return np.asarray(X * self.scale[features] + self.mean[features])
@@ -58,6 +65,7 @@ def labelled_problem(
     penalty: Penalty,
     loss: SmoothedHinge,
     profile: Profile,
+    groups: Index | None = None,
 ) -> Problem:
     """The problem for labelled samples: one SVM for two classes, else one for each class against the others.
 
@@ -74,13 +82,15 @@ def labelled_problem(
         Their weights, all positive.
     C, penalty, loss, profile
         Factor on the losses, penalty of the feature weights, loss and kernel.
+    groups : (d,) array of int or None
+        Columns that share a weight, see `grouping`.
     """
     rows, where = np.unique(np.column_stack([labels, X]), axis=0, return_inverse=True)
     X, n_classes = np.ascontiguousarray(rows[:, 1:]), int(labels.max()) + 1
     positives = [1] if n_classes == 2 else range(n_classes)
     Y = np.column_stack([np.where(rows[:, 0] == positive, 1.0, -1.0) for positive in positives])
     costs: Array = C * np.bincount(where.ravel(), weights).astype(np.float64, copy=False)
-    return Problem(X, Classifiers(Y, costs, penalty, loss), profile)
+    return Problem(X, Classifiers(Y, costs, penalty, loss), profile, groups)
 
 
 def standardized(problem: Problem) -> tuple[Problem, Units]:

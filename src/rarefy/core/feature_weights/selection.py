@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from rarefy.core.feature_weights.curvature import smallest_curvature
+from rarefy.core.feature_weights.grouping import shared, spread, totals
 from rarefy.core.feature_weights.problem import Problem, Solution
 from rarefy.core.feature_weights.samples import class_numbers
 from rarefy.core.feature_weights.search import run_search
@@ -61,6 +62,8 @@ class FeatureSelection:
     """Weights of all features, and the classifiers, which need only the features with a nonzero weight."""
 
     feature_weights: Array
+    group_weights: Array
+    """The weights that were learned; the same unless columns share them."""
     support: NDArray[np.bool_]
     ranking: Index
     curvature: float
@@ -92,13 +95,16 @@ Line = tuple[int, Array | None]
 
 
 def start_weights(problem: Problem, init: str | Array) -> Starts:
-    """The starts by their name, or given weights; features that are constant under a Gaussian get zero.
+    """The starts by their name, or given weights of the columns; features that are constant get zero.
+
+    Under the polynomial kernel, constant features are not zero.
 
     "auto" means all three: "ones", "scaled" and "interactions".
     """
-    varying = np.ptp(problem.X, axis=0) > 0.0 if problem.profile.shape == "rbf" else np.ones(problem.X.shape[1], bool)
+    ranges = totals(np.ptp(problem.X, axis=0), problem.groups)
+    varying = ranges > 0.0 if problem.profile.exponential else np.ones(len(ranges), bool)
     if not isinstance(init, str):
-        return Starts((np.where(varying, init, 0.0),))
+        return Starts((np.where(varying, shared(init, problem.groups), 0.0),))
     ones, scaled = varying.astype(np.float64), np.where(varying, scaled_start(problem), 0.0)
     return {
         "ones": Starts((ones,)),
@@ -221,10 +227,12 @@ def described(problem: Problem, solution: Solution, method: str, curvature: bool
     z, centres = solution.z, np.flatnonzero(np.any(solution.B != 0.0, axis=1))
     support = np.zeros(len(z), dtype=bool)
     support[problem.selected(z)] = True
+    weights = spread(z, problem.groups)
     return FeatureSelection(
-        feature_weights=z,
-        support=support,
-        ranking=rankdata(-z * problem.scales, method="min").astype(int),
+        feature_weights=weights,
+        group_weights=z,
+        support=spread(support, problem.groups),
+        ranking=rankdata(-spread(z * problem.scales, problem.groups), method="min").astype(int),
         curvature=np.nan if method == "gmkl" or not curvature else smallest_curvature(problem, solution),
         objective=solution.objective,
         history=np.array(solution.history),
@@ -232,7 +240,7 @@ def described(problem: Problem, solution: Solution, method: str, curvature: bool
         converged=solution.converged,
         dual_coef=solution.B[centres].T.copy(),
         intercept=solution.b.copy(),
-        support_vectors=problem.X[np.ix_(centres, np.flatnonzero(z > 0.0))],
+        support_vectors=problem.X[np.ix_(centres, np.flatnonzero(weights > 0.0))],
         memorized=_memorized(problem, solution),
     )
 
@@ -241,7 +249,9 @@ def _memorized(problem: Problem, solution: Solution) -> bool:
     nonzero = np.flatnonzero(solution.z > 0.0)
     part, z = problem.among(nonzero), solution.z[nonzero]
     labels = np.all(np.abs(problem.classifiers.Y) == 1.0)
-    if problem.profile.shape != "rbf" or not labels or not len(nonzero) or not nearly_identity(part.X, z):
+    if not problem.profile.exponential or not labels or not len(nonzero):
+        return False
+    if not nearly_identity(part.X, spread(z, part.groups), problem.profile):
         return False
     centres = np.flatnonzero(np.any(solution.B != 0.0, axis=1))
     F = part.kernel(centres).matrix(z) @ solution.B[centres] + solution.b

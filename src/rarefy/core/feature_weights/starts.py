@@ -11,9 +11,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
+from rarefy.core.feature_weights.grouping import columns_of, spread
 from rarefy.core.feature_weights.interactions import best_interactions
-from rarefy.core.feature_weights.kernel import FeatureKernel
+from rarefy.core.feature_weights.kernel import GAUSSIAN, FeatureKernel, Profile
 from rarefy.core.feature_weights.problem import Problem, Solution, scatter_weights
 from rarefy.core.linalg.rows import Array, Index
 
@@ -24,24 +26,34 @@ _GLANCE = 300
 _WIDTHS = (0.5, 1.0, 2.0)
 """Weights, times scales, at which an interaction starts: from wide kernels to narrow ones."""
 _APART = float(np.log(10.0))
-"""Squared distance at which a Gaussian kernel has the value 1/10."""
+"""Distance A at which the kernel exp(-A) has the value 1/10."""
 
 
 def scaled_start(problem: Problem) -> Array:
-    """Equal weights under which the mean squared distance between two samples is 1."""
-    costs = problem.classifiers.costs
+    """Equal weights under which the mean squared distance between two samples is 1; the absolute of the Laplacian."""
+    mean = float(_mean_distances(problem, problem.classifiers.costs).sum())
+    return np.full(problem.n_weights, 1.0 / np.sqrt(mean) if mean > 0.0 else 1.0)
+
+
+def _mean_distances(problem: Problem, costs: Array) -> Array:
+    """The mean distance between two samples in each column."""
+    if problem.profile.shape == "laplacian":
+        # Two samples are on different sides of a gap with probability 2 F (1 - F).
+        order = np.argsort(problem.X, axis=0, kind="stable")
+        below = np.cumsum(costs[order], axis=0)[:-1] / costs.sum()
+        gaps = np.diff(np.take_along_axis(problem.X, order, axis=0), axis=0)
+        return np.asarray(2.0 * np.einsum("ik,ik->k", below * (1.0 - below), gaps))
     mean = np.average(problem.X, axis=0, weights=costs)
-    spread = 2.0 * float(np.average((problem.X - mean) ** 2, axis=0, weights=costs).sum())
-    return np.full(problem.X.shape[1], 1.0 / np.sqrt(spread) if spread > 0.0 else 1.0)
+    return np.asarray(2.0 * np.average((problem.X - mean) ** 2, axis=0, weights=costs))
 
 
-def nearly_identity(samples: Array, z: Array) -> bool:
-    """Whether the Gaussian kernel matrix of these samples is close to the identity.
+def nearly_identity(samples: Array, weights: Array, profile: Profile = GAUSSIAN) -> bool:
+    """Whether the Gaussian or Laplacian kernel matrix of these samples, with weights of columns, is near the identity.
 
     It is if for half of the samples the nearest other one has a kernel value below a tenth.
     """
     samples = samples[np.random.default_rng(0).permutation(len(samples))[:_GLANCE]]
-    A = FeatureKernel(samples, samples).distances(z)
+    A = FeatureKernel(samples, samples, profile).distances(weights)
     np.fill_diagonal(A, np.inf)
     return len(samples) > 1 and bool(np.median(A.min(axis=1)) > _APART)
 
@@ -169,17 +181,26 @@ def _promising(problem: Problem, z: Array, size: int) -> Index:
     Beside the others: the largest slopes at weights so small that the kernel matrix is not the identity. Alone: the
     best agreement of a kernel of that feature with the labels, which also finds effects that are not monotonic.
     """
-    spread = float(problem.X.var(axis=0) @ z**2) or 1.0
-    small = z / np.sqrt(2.0 * spread)
+    mean = float(_mean_distances(problem, np.ones(len(problem.X))) @ spread(z, problem.groups) ** 2)
+    small = z / np.sqrt(mean or 1.0)
     B, b, _ = problem.solve_classifiers(small)
     beside = np.abs(problem.slopes(small, B, b)) * small
     rows = np.random.default_rng(0).permutation(len(problem.X))[:_GLANCE]
-    X, Y = problem.X[rows], problem.classifiers.Y[rows]
+    Y = problem.classifiers.Y[rows]
     Y = Y - Y.mean(axis=0)
-    wanted = Y @ Y.T
-    width = np.maximum(X.std(axis=0), np.finfo(float).tiny)
-    alone = np.array([float(np.vdot(wanted, np.exp(-((x[:, None] - x) ** 2)))) for x in (X / width).T])
+    alone = _alone(replace(problem, X=problem.X[rows]), Y @ Y.T)
     alone[z == 0.0] = -np.inf
     first = np.argsort(-beside, kind="stable")[: size - size // 2]
     others = np.argsort(-alone, kind="stable")
     return np.concatenate([first, others[~np.isin(others, first)][: size // 2]])
+
+
+def _alone(problem: Problem, wanted: Array) -> Array:
+    """The agreement of the kernel of each single feature with a matrix."""
+    X = problem.X / np.maximum(problem.units, np.finfo(float).tiny)
+    metric = "cityblock" if problem.profile.shape == "laplacian" else "sqeuclidean"
+    agreement = np.empty(problem.n_weights)
+    for k in range(len(agreement)):
+        part = X[:, columns_of(problem.groups, np.array([k]))[0]]
+        agreement[k] = float(np.vdot(wanted, np.exp(-cdist(part, part, metric))))
+    return agreement
