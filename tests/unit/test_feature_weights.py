@@ -11,6 +11,7 @@ from rarefy.core.feature_weights.joint import reduced
 from rarefy.core.feature_weights.objectives import ReducedPoint, WholePoint
 from rarefy.core.feature_weights.penalties import L1Penalty, SquaredPenalty
 from rarefy.core.feature_weights.problem import Problem, Solution
+from rarefy.core.feature_weights.search import run_search
 from rarefy.core.feature_weights.starts import _promising, nearly_identity, scaled_start, screened_search
 from rarefy.core.solvers.trust_region import Minimum
 
@@ -171,6 +172,21 @@ def test_the_weight_step_starts_at_the_objective_of_the_classifiers(margin, monk
     np.testing.assert_array_equal(after, z)
     if margin != "fixed":  # and the scale of the classifiers is optimal
         np.testing.assert_allclose(point.gradient[5:], 0.0, atol=1e-7)
+
+
+@pytest.mark.parametrize("method", ["full", "ao", "ao1", "ao2", "reduced"])
+def test_searches_with_exact_steps_end_where_those_with_conjugate_gradients_do(method):
+    X, y = crossed(n=60)
+    Y = np.where(y == 1, 1.0, -1.0)[:, None]
+    problem = Problem(X, Classifiers(Y, np.ones(60), L1Penalty(0.5)))
+    krylov, exact = (
+        run_search(problem, np.ones(6), method, polish=False, tol=1e-4, step=step) for step in ("krylov", "exact")
+    )
+    assert krylov.converged
+    assert exact.converged
+    np.testing.assert_allclose(exact.z, krylov.z, atol=0.01)
+    assert exact.objective == pytest.approx(krylov.objective, rel=1e-3)
+    assert not np.array_equal(exact.z, krylov.z)
 
 
 def test_negligible_weights_are_not_selected():

@@ -86,7 +86,8 @@ class KernelFeatureRegressor(SelectionTable, FeatureWeightsModel, RegressorMixin
     validation_score_ : float
         Share of the variance (R^2) of the samples left out that the additional fit explains; nan without one.
     curvature_ : float
-        Smallest eigenvalue of the Hessian, in the selected weights, of the objective after minimisation over f.
+        Smallest eigenvalue of the Hessian, in the selected weights, of what `objective_` is the value of, after
+        minimisation over f; with ``penalty="squares"`` in all weights. Negative at a saddle point.
     objective_ : float
         The value of the objective.
     history_ : ndarray of shape (n_values,)

@@ -132,12 +132,13 @@ class KernelFeatureSelector(CertifiedFeatureWeights, SelectionTable, FeatureWeig
     validation_score_ : float
         Accuracy of the additional fit on the samples that it did not use; nan without one.
     curvature_ : float
-        Smallest eigenvalue of the Hessian, in the selected weights, of the objective after minimisation over the
-        classifier: negative at a saddle point, nonnegative up to rounding at a minimum. With ``penalty="squares"`` in
-        all weights, because zero is no bound there. nan for "gmkl", which has another objective, and with
-        fewer landmarks than samples.
+        Smallest eigenvalue of the Hessian, in the selected weights, of what `objective_` is the value of, after
+        minimisation over the classifier: negative at a saddle point, nonnegative up to rounding at a minimum. For every
+        `method`, also for "ao2" with ``polish=False``, whose turns of the weights minimise something else. With
+        ``penalty="squares"`` in all weights, because zero is no bound there. nan for "gmkl", whose hinge is not that
+        of the others, and with fewer landmarks than samples.
     objective_ : float
-        The value of the objective.
+        ``1/2 ||f||^2 + C sum of smoothed hinge losses + mu sum_k z_k``, or with ``z_k^2``, at the solution.
     history_ : ndarray of shape (n_values,)
         The objective after every round.
     n_iter_ : int

@@ -122,7 +122,8 @@ class KernelFeatureSelectorCV(CVTable, SelectorMixin, ClassifierMixin, Estimator
     ranking_ : ndarray of shape (n_features_in_,)
         Rank of each feature by weight times standard deviation; 1 is the largest.
     curvature_ : float
-        Smallest eigenvalue of the Hessian in the weights, negative at a saddle point.
+        Smallest eigenvalue of the Hessian in the selected weights, negative at a saddle point: of the objective whose
+        value is `objective_`, with the chosen C, mu and penalty, after minimisation over the classifier.
     objective_ : float
         The value of the objective.
     history_ : ndarray of shape (n_values,)

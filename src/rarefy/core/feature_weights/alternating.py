@@ -10,7 +10,7 @@ import numpy as np
 from rarefy.core.feature_weights.objectives import weight_step
 from rarefy.core.feature_weights.problem import FIRST_RADIUS, Callback, Problem, Solution, finished, scatter_weights
 from rarefy.core.linalg.rows import Array
-from rarefy.core.solvers.trust_region import trust_region
+from rarefy.core.solvers.trust_region import StepRule, trust_region
 
 Margin = Literal["fixed", "geometric", "functional"]
 
@@ -23,6 +23,7 @@ def alternate(
     tol: float = 1e-3,
     max_iter: int = 30,
     inner: int = 20,
+    rule: StepRule | None = None,
     callback: Callback | None = None,
 ) -> Solution:
     """Optimise classifiers and weights in turn.
@@ -41,6 +42,8 @@ def alternate(
         margin the two halves have different objectives and need not converge: the same selected features are enough.
     max_iter, inner : int
         Largest number of rounds, and of trust region steps in each.
+    rule : callable or None
+        Of the trust region steps, see `trust_region`.
     callback : callable or None
         Called with (round, objective, z) in every round.
     """
@@ -52,7 +55,7 @@ def alternate(
         history.append(value)
         if callback is not None:
             callback(n_iter, value, z)
-        before, z = z, _weight_half(problem, z, B, b, margin, inner, tol)
+        before, z = z, _weight_half(problem, z, B, b, margin, inner, tol, rule)
         flat = n_iter > 0 and (margin == "functional" or history[-2] - value <= 1e-2 * tol * abs(value))
         still = float(np.abs(z - before).max()) <= tol * float(z.max())
         converged = still or (flat and np.array_equal(problem.selected(z), problem.selected(before))) or not z.any()
@@ -60,7 +63,16 @@ def alternate(
     return finished(problem, z, problem.solve_classifiers(z, last), history, n_iter, converged, tol)
 
 
-def _weight_half(problem: Problem, z: Array, B: Array, b: Array, margin: Margin, inner: int, tol: float) -> Array:
+def _weight_half(
+    problem: Problem,
+    z: Array,
+    B: Array,
+    b: Array,
+    margin: Margin,
+    inner: int,
+    tol: float,
+    rule: StepRule | None = None,
+) -> Array:
     """The weights for fixed coefficients, by a trust region that starts at z."""
     nonzero, index = np.flatnonzero(z > 0.0), np.flatnonzero(np.any(B != 0.0, axis=1))
     if not len(nonzero) or not len(index):
@@ -74,5 +86,7 @@ def _weight_half(problem: Problem, z: Array, B: Array, b: Array, margin: Margin,
     at = weight_step(kernel, problem.classifiers, index, B / nu, b / nu, margin=margin)
     x = z[nonzero] if margin == "fixed" else np.concatenate([z[nonzero], nu])
     radius = FIRST_RADIUS * float(np.sqrt(z.sum()))
-    best = trust_region(at, x, lower=np.zeros(len(x)), radius=radius, tol=1e-3 * tol, max_iter=inner, max_products=30)
+    best = trust_region(
+        at, x, lower=np.zeros(len(x)), rule=rule, radius=radius, tol=1e-3 * tol, max_iter=inner, max_products=30
+    )
     return scatter_weights(problem, best.x[: len(nonzero)], nonzero)

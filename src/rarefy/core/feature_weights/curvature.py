@@ -14,6 +14,7 @@ _DENSE = 200
 def smallest_curvature(problem: Problem, solution: Solution) -> float:
     """The smallest eigenvalue of the Hessian in the weights of the minimum over all classifiers.
 
+    The objective is the problem's: penalty, loss and kernel as given, whatever a search minimised on its way.
     That Hessian is the Schur complement of the Hessian in all variables, and the block of the classifiers has no
     negative eigenvalue. So either both have a negative eigenvalue or neither has: it is negative at a saddle point.
     With the l1 penalty negligible weights are held by their bound and left out. With the squared one all weights take

@@ -23,20 +23,26 @@ from rarefy.core.feature_weights.problem import (
     scatter_weights,
 )
 from rarefy.core.linalg.rows import Array
-from rarefy.core.solvers.trust_region import Minimum, trust_region
+from rarefy.core.solvers.trust_region import Minimum, StepRule, trust_region
 
 _CHANCES = 5
 """How often features with weight zero may get a weight again if that lowers the objective."""
 
 
 def joint_search(
-    problem: Problem, z: Array, *, tol: float = 1e-3, max_iter: int = 300, callback: Callback | None = None
+    problem: Problem,
+    z: Array,
+    *,
+    tol: float = 1e-3,
+    max_iter: int = 300,
+    rule: StepRule | None = None,
+    callback: Callback | None = None,
 ) -> Solution:
     """Optimise coefficients, offsets and weights in one trust region; the classifiers start at the optimum for z.
 
     Parameters
     ----------
-    problem, z, callback
+    problem, z, rule, callback
         As in `alternate`.
     tol : float
         It stops when 25 steps lower the objective by less than a hundredth of this, relatively.
@@ -52,7 +58,7 @@ def joint_search(
         lower = np.where(np.arange(len(x)) < n * q + q, -np.inf, 0.0)
         at = whole_problem(kernel, problem.classifiers)
         best = trust_region(
-            at, x, lower=lower, radius=radius, tol=1e-2 * tol**2, max_iter=min(25, left), max_products=100
+            at, x, lower=lower, rule=rule, radius=radius, tol=1e-2 * tol**2, max_iter=min(25, left), max_products=100
         )
         B, b, found = split(best.x, n, q)
         last[:] = [(B, b)]
@@ -96,6 +102,7 @@ def reduced(
     field: NDArray[np.bool_] | None = None,
     tol: float = 1e-3,
     max_iter: int = 300,
+    rule: StepRule | None = None,
     callback: Callback | None = None,
 ) -> Solution:
     """Optimise the weights in one trust region, the classifiers being solved exactly at every step.
@@ -105,7 +112,7 @@ def reduced(
 
     Parameters
     ----------
-    problem, z, callback
+    problem, z, rule, callback
         As in `alternate`.
     field : (d,) array of bool or None
         Features that may get a weight again; None means those with a nonzero weight in z.
@@ -125,7 +132,9 @@ def reduced(
             return point
 
         lower = np.zeros(len(z))
-        best = trust_region(at, z, lower=lower, radius=radius, tol=1e-3 * tol, max_iter=min(10, left), max_products=30)
+        best = trust_region(
+            at, z, lower=lower, rule=rule, radius=radius, tol=1e-3 * tol, max_iter=min(10, left), max_products=30
+        )
         return best, best.x
 
     history: list[float] = []

@@ -9,17 +9,22 @@ Several starts, and a start among very many features, are in `starts`.
 """
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from rarefy.core.feature_weights.alternating import Margin, alternate
 from rarefy.core.feature_weights.gmkl import gmkl
 from rarefy.core.feature_weights.joint import joint_search, reduced
 from rarefy.core.feature_weights.problem import Callback, Problem, Solution
 from rarefy.core.linalg.rows import Array
+from rarefy.core.solvers.exact_step import exact_step
+from rarefy.core.solvers.trust_region import StepRule
 
 MARGINS: dict[str, Margin] = {"ao": "fixed", "ao1": "geometric", "ao2": "functional"}
 METHODS = (*MARGINS, "full", "reduced", "gmkl")
 """The values of the `method` parameter."""
+
+Step = Literal["krylov", "exact"]
+_RULES: dict[Step, StepRule | None] = {"krylov": None, "exact": exact_step}
 
 
 def run_search(
@@ -30,10 +35,17 @@ def run_search(
     polish: bool = True,
     tol: float = 1e-3,
     max_iter: int | None = None,
+    step: Step = "krylov",
     callback: Callback | None = None,
 ) -> Solution:
-    """Search by the named method from z; with `polish`, continue with `reduced` unless the method is that or "gmkl"."""
+    """Search by the named method from z; with `polish`, continue with `reduced` unless the method is that or "gmkl".
+
+    Trust region steps are those of conjugate gradients ("krylov"), or the minima of the models ("exact"), as in
+    [Tayal2014], for some hundreds of variables at most; "gmkl" has no trust region.
+    """
     common: dict[str, Any] = {"tol": tol, "callback": callback}
+    if method != "gmkl":
+        common["rule"] = _RULES[step]
     limit: dict[str, Any] = {} if max_iter is None else {"max_iter": max_iter}
     if method in MARGINS:
         found = alternate(problem, z, MARGINS[method], **common, **limit)

@@ -11,7 +11,7 @@ from rarefy.core.feature_weights.curvature import smallest_curvature
 from rarefy.core.feature_weights.grouping import shared, spread, totals
 from rarefy.core.feature_weights.problem import Problem, Solution
 from rarefy.core.feature_weights.samples import class_numbers
-from rarefy.core.feature_weights.search import run_search
+from rarefy.core.feature_weights.search import Step, run_search
 from rarefy.core.feature_weights.starts import (
     consensus_search,
     interaction_search,
@@ -31,6 +31,7 @@ class SearchSettings:
     polish: bool = True
     tol: float = 1e-3
     max_iter: int | None = None
+    step: Step = "krylov"
     n_starts: int = 1
     screening: int | None = None
     prune: float = 0.0
@@ -67,7 +68,10 @@ class FeatureSelection:
     support: NDArray[np.bool_]
     ranking: Index
     curvature: float
+    """The smallest eigenvalue of the Hessian of the problem's objective, see `smallest_curvature`; nan for GMKL, whose
+    objective is another, and where it was not asked for."""
     objective: float
+    """The problem's objective, whatever a method minimises in its rounds; for GMKL its own."""
     history: Array
     n_iter: int
     converged: bool
@@ -203,7 +207,14 @@ class Search:
                 report(Progress(mu, count, n + 1, value, int(np.count_nonzero(z))))
 
         return run_search(
-            problem, z, own.method, polish=own.polish, tol=own.tol, max_iter=own.max_iter, callback=callback
+            problem,
+            z,
+            own.method,
+            polish=own.polish,
+            tol=own.tol,
+            max_iter=own.max_iter,
+            step=own.step,
+            callback=callback,
         )
 
     def from_start(self, problem: Problem, starts: Starts, k: int) -> Solution:

@@ -4,7 +4,8 @@ x : (n,) variables; at(x) gives value, gradient and products with the Hessian
 
 In every iteration the quadratic model is minimised within the region by conjugate gradients [Steihaug1983]. They stop
 where the model is minimised well enough, at the border of the region, or at the border along a direction of negative
-curvature. A preconditioner M (given by its inverse) changes the norm: the region is ||step||_M <= radius.
+curvature. A preconditioner M (given by its inverse) changes the norm: the region is ||step||_M <= radius. Another rule
+for the step can take their place, such as `exact_step`.
 
 With lower bounds the variables that are pushed towards their bound are measured in units of the square root of their
 distance to it, and the model gets a matching quadratic term [ColemanLi1996]: steps towards a bound become short near
@@ -13,6 +14,7 @@ it, so that one variable near its bound does not shorten the steps of all others
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -28,6 +30,9 @@ _NEGLIGIBLE = 0.1
 
 Status = Literal["optimal", "iteration limit", "stalled"]
 
+ModelStep = tuple[Array, float, float, bool, int]
+"""Step, its decrease in the model, its size, whether it minimises the model, and the number of products."""
+
 
 class Point(Protocol):
     """A function at one place."""
@@ -42,6 +47,10 @@ class Point(Protocol):
 
     def hessian_product(self, v: Array) -> Array:
         """Hessian times v."""
+
+
+StepRule = Callable[[Point, float], ModelStep]
+"""What minimises the model of a function at one place within a region of this radius."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +72,7 @@ def trust_region(
     *,
     lower: Array | None = None,
     precondition: Callable[[Any], Callable[[Array], Array] | None] | None = None,
+    rule: StepRule | None = None,
     convexity: float = 0.0,
     radius: float = np.inf,
     tol: float = 1e-8,
@@ -83,6 +93,9 @@ def trust_region(
     precondition : callable or None
         Gives, for the function at one place, the inverse of M times a vector as a function, or None. It is asked again
         when many products were needed.
+    rule : callable or None
+        Gives the step for a model and a radius, in the units described above; it uses neither `precondition` nor
+        `max_products`. None means conjugate gradients.
     convexity : float, >= 0
         No eigenvalue of the Hessian is smaller, anywhere. If it is positive, and without bounds, what a better step
         could still gain is known, and fewer products show that a minimum is one.
@@ -108,7 +121,8 @@ def trust_region(
             convexity,
             _NEGLIGIBLE * accepted if inverse is not None else 0.0,
         )
-        step, model, size, done, used = _model_step(local, inverse or _same, radius, max_products, known)
+        minimise = rule or partial(_model_step, inverse=inverse or _same, max_products=max_products, known=known)
+        step, model, size, done, used = minimise(local, radius)
         bend = 0.0
         if isinstance(local, _Bounded):
             step, model, bend, inside = local.inside(step, model)
@@ -205,9 +219,9 @@ class _Known:
 
 
 def _model_step(
-    here: Point, inverse: Callable[[Array], Array], radius: float, max_products: int, known: _Known
-) -> tuple[Array, float, float, bool, int]:
-    """Step, its decrease in the model, its size, whether it minimises the model, and the number of products."""
+    here: Point, radius: float, inverse: Callable[[Array], Array], max_products: int, known: _Known
+) -> ModelStep:
+    """The step of conjugate gradients."""
     g = here.gradient
     step, curved = np.zeros_like(g), np.zeros_like(g)
     residual = -g

@@ -1,7 +1,8 @@
-"""The choice of C, mu and start as in the thesis: every search by the method itself, in every fold."""
+"""As in the thesis: exact steps of the trust region, and C, mu and start chosen by the method itself in every fold."""
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,15 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from rarefy.core.feature_weights.selection import SearchSettings
 from rarefy.kernel import KernelFeatureSelector
+
+
+class ExactSteps(KernelFeatureSelector):
+    """The selector with trust region steps that minimise the model exactly, by all eigenvalues of the Hessian."""
+
+    def _settings(self) -> SearchSettings:
+        return replace(super()._settings(), step="exact")
 
 
 def cross_validated(

@@ -21,8 +21,11 @@ from rarefy.core.feature_weights.problem import Problem
 from rarefy.datasets import load, make_ndcc
 from rarefy.kernel import KernelFeatureSelector
 from rarefy.papers.claims import Metrics
-from rarefy.papers.feature_selection.search import cross_validated
+from rarefy.papers.feature_selection.search import ExactSteps, cross_validated
+from rarefy.papers.feature_selection.theorems import saddle_example, theorems
 from rarefy.selection import ReliefSelector
+
+__all__ = ["clusters", "pixels", "probes", "rankings", "saddle_example", "sets", "theorems"]
 
 _INFORMATIVE = 20
 _SADDLE = -1e-3
@@ -40,6 +43,10 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "AO": {"method": "ao", "polish": False},
     "AO-I": {"method": "ao1", "polish": False},
     "AO-II": {"method": "ao2", "polish": False},
+    "FULL, exact step": {"method": "full", "polish": False},
+    "AO, exact step": {"method": "ao", "polish": False},
+    "AO-I, exact step": {"method": "ao1", "polish": False},
+    "AO-II, exact step": {"method": "ao2", "polish": False},
     "AO-II, polished": {"method": "ao2"},
     "AO-II, both starts": {"method": "ao2", "init": "both"},
     "AO-II, squared penalty": {"method": "ao2", "penalty": "squares", "init": "both"},
@@ -105,6 +112,7 @@ def probes(data: Any, *, method: str, n_noise: int, geometry: int, search: str) 
         "error": _error(model, samples.X[samples.test], samples.y[samples.test]),
         "curvature": float(model.curvature_),
         "saddle": float(model.curvature_ < _SADDLE),
+        "converged": float(model.converged_),
         "all right": float(found["right"] == _INFORMATIVE and found["wrong"] == 0),
     }
 
@@ -198,7 +206,8 @@ def _candidates(samples: _Samples, method: str, search: str) -> list[KernelFeatu
     X, y = samples.X[samples.train], samples.y[samples.train]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return [KernelFeatureSelector(C, mu, **options).fit(X, y) for C, mu in grid]
+        selector = ExactSteps if method.endswith("exact step") else KernelFeatureSelector
+        return [selector(C, mu, **options).fit(X, y) for C, mu in grid]
 
 
 def _merit(samples: _Samples) -> Callable[[Any], tuple[float, int]]:
