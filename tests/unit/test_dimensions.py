@@ -55,6 +55,16 @@ def test_losses_of_a_part_of_the_samples_count_for_more(digits, monkeypatch):
     assert 0.5 * whole <= part <= 1.5 * whole
 
 
+def test_samples_of_weight_zero_do_not_count(digits):
+    X, y = digits
+    weights = np.ones(len(y))
+    weights[::3] = 0.0
+    for target in ({"explained": 0.8}, {"objective": 0.8}):
+        common = {"n_components": "auto", "target": target, "random_state": 0, "gamma": 0.05}
+        part = KernelSubspace(**common).fit(X[weights > 0], y[weights > 0])
+        assert KernelSubspace(**common).fit(X, y, weights).n_components_ == part.n_components_
+
+
 def test_a_share_that_the_landmarks_do_not_span_is_reported(digits):
     X, y = digits
     with pytest.warns(TruncatedRankWarning, match=r"span keep a share of 0\.\d+, not 0\.99"):
@@ -92,6 +102,8 @@ def test_precomputed_kernels(digits):
         {"objective": 0.9, "C": -1.0},
         {"objective": 0.9, "loss": "huber"},
         {"margin": 0.9},
+        {"objective": 0.9, "C": np.inf},
+        {"objective": 0.9, "loss": ["hinge"]},
     ],
 )
 def test_targets_that_say_nothing_are_refused(digits, target):

@@ -127,6 +127,9 @@ def test_rough_rows_have_products_in_single_precision():
         assert rough.dtype == (rough @ V).dtype == (rough.T @ U).dtype == np.float32
         np.testing.assert_allclose(rough @ V, A @ V, atol=1e-5)
         np.testing.assert_allclose(rough.T @ U, A.T @ U, atol=1e-5)
+    for factor in (1e39, 1e-39):  # no numbers of single precision
+        whole = DenseRows(A * factor)
+        assert RoughRows.of(whole) is whole
 
 
 def test_is_rows(form, A):

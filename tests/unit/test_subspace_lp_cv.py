@@ -1,11 +1,14 @@
 """Choosing the parameters of the classifier in a subspace, its probabilities, and rough solutions."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import linprog
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_wine
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict
@@ -188,3 +191,15 @@ def test_variables_without_room_leave_a_bound_that_holds(tiny):
     dual = DualBound(F, np.minimum(y, 0.0), np.maximum(y, 0.0), y, 1e-3, 1, np.ones((1, 1)), 4)
     bound = dual.bound(y * np.where(np.arange(12) % 2, 1.0, tiny), 1e-9)
     assert 0.0 <= bound <= norm_svm(F, y, 1e-3, p).objective
+
+
+def test_predictions_settle_with_coordinates_that_single_precision_cannot_hold():
+    rng = np.random.default_rng(0)
+    X = 1e4 * rng.standard_normal((120, 3))
+    y = X[:, 0] > 0
+    options = {"kernel": "poly", "degree": 15, "gamma": 1.0, "standardize": False, "random_state": 0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = SubspaceLPSVC(tol="predictions", n_components=20, **options).fit(X, y)
+    assert np.isfinite(model.coef_).all()
+    assert np.isfinite(model.duality_gap_).all()

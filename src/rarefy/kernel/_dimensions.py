@@ -1,7 +1,8 @@
 """The fewest dimensions of a subspace that keep what is asked for."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -23,22 +24,26 @@ _STEP = 0.02
 """Numbers of dimensions are told apart to this share of themselves where each of them takes training."""
 
 
-def check_target(target: Any, owner: str) -> None:
+def check_target(target: dict[str, Any], owner: str) -> None:
     """Refuse what is no share of anything that can be measured."""
     wanted = f"target of {owner} must be {_ALLOWED} with n_components='auto'"
-    if not isinstance(target, Mapping):
-        raise ParameterError(f"{wanted}; got {target!r}.")
     kinds = set(target) & {"explained", "objective"}
     if len(kinds) != 1 or set(target) - kinds - ({"C", "loss"} if kinds == {"objective"} else set()):
-        raise ParameterError(f"{wanted}; got {dict(target)!r}.")
+        raise ParameterError(f"{wanted}; got {target!r}.")
     share, C, loss = target[kinds.pop()], target.get("C", 1.0), target.get("loss", "squared_hinge")
-    numbers = all(isinstance(value, int | float) and value > 0.0 for value in (share, C))
-    if not numbers or share >= 1.0 or not np.isfinite(C) or loss not in LOSSES:
-        raise ParameterError(f"{wanted}: a share in (0, 1) and C > 0; got {dict(target)!r}.")
+    numbers = all(isinstance(value, Real) and float(value) > 0.0 for value in (share, C))
+    if not numbers or share >= 1.0 or not np.isfinite(C) or not isinstance(loss, str) or loss not in LOSSES:
+        raise ParameterError(f"{wanted}: a share in (0, 1) and C > 0; got {target!r}.")
 
 
 def fewest_dimensions(
-    subspace: Subspace, X: Any, y: Any, target: Mapping[str, Any], rng: np.random.Generator, owner: str
+    subspace: Subspace,
+    X: Any,
+    y: Any,
+    weights: Array,
+    target: dict[str, Any],
+    rng: np.random.Generator,
+    owner: str,
 ) -> Subspace:
     """The leading part of a subspace that keeps what is asked for, or all of it, with a warning.
 
@@ -50,6 +55,8 @@ def fewest_dimensions(
         Validated samples.
     y : array or None
         Labels or responses, for an objective.
+    weights : (n_samples,) array
+        Samples of weight zero are not counted; all others are counted once.
     target : dict
         Checked by `check_target`.
     rng : Generator
@@ -63,7 +70,8 @@ def fewest_dimensions(
             f"n_components='auto' of {owner} needs all kernel values of the samples; X has shape {X.shape}. "
             "Give a number."
         )
-    rows = np.arange(n) if n <= MEASURED else np.sort(rng.permutation(n)[:MEASURED])
+    used = np.flatnonzero(weights)
+    rows = used if len(used) <= MEASURED else np.sort(rng.permutation(used)[:MEASURED])
     Phi = np.asarray(subspace.coordinates(X[rows]), dtype=np.float64)
     if "explained" in target:
         kept = np.cumsum(np.sum(Phi**2, axis=0)) / float(kernel.diagonal(X, rows).sum())
@@ -73,7 +81,7 @@ def fewest_dimensions(
     else:
         if y is None:
             raise ParameterError(f"target of {owner} is an objective, which needs y; got none.")
-        share_of = _objective(subspace, X, rows, Phi, y, target)
+        share_of = _objective(subspace, X, rows, Phi, np.asarray(y)[rows], len(used) / len(rows), target)
         S, reached = _smallest(share_of, target["objective"], Phi.shape[1])
         found = reached >= target["objective"]
     if not found:
@@ -94,13 +102,13 @@ def leading(subspace: Subspace, S: int) -> Subspace:
 
 
 def _objective(
-    subspace: Subspace, X: Any, rows: Index, Phi: Array, y: Any, target: Mapping[str, Any]
+    subspace: Subspace, X: Any, rows: Index, Phi: Array, y: Any, times: float, target: dict[str, Any]
 ) -> Callable[[int], float]:
     """What share of the objective of models with the whole kernel the first S dimensions are proved to keep."""
     loss: LossName = target.get("loss", "squared_hinge")
     # Losses are summed: of fewer samples each counts for more.
-    C = float(target.get("C", 1.0)) * X.shape[0] / len(rows)
-    Y = checked_targets(np.asarray(y)[rows], loss, len(rows))
+    C = times * float(target.get("C", 1.0))
+    Y = checked_targets(y, loss, len(rows))
     whole = products_of(subspace.kernel.between(X, rows, rows), Y, loss, C)
 
     def share_of(S: int) -> float:

@@ -70,7 +70,7 @@ class SubspaceEstimator(KernelEstimator):
         self._warn_of(subspace)
         if self.n_components == "auto":
             target = self._default_target if self.target is None else self.target
-            return fewest_dimensions(subspace, X, y, target, rng, type(self).__name__)
+            return fewest_dimensions(subspace, X, y, weights, target, rng, type(self).__name__)
         return subspace
 
     def _warn_of(self, subspace: Subspace) -> None:

@@ -4,14 +4,19 @@ import numpy as np
 
 from rarefy.core.linalg.rows import Array, DenseRows, Rows
 
+_SAFE = (1e-12, 1e12)
+"""Sizes of entries whose products and sums are far from what single precision cannot hold."""
+
 
 class RoughRows(DenseRows):
     """A float32 array with products in single precision, for what is computed again or need not be accurate."""
 
-    @classmethod
-    def of(cls, A: Rows) -> "RoughRows":
-        """A copy in single precision."""
-        return cls(np.vstack([block.astype(np.float32) for _, block in A.blocks()]))
+    @staticmethod
+    def of(A: Rows) -> Rows:
+        """A copy in single precision; A itself where that could overflow or vanish."""
+        if not _SAFE[0] < A.largest_entry() < _SAFE[1]:
+            return A
+        return RoughRows(np.vstack([block.astype(np.float32) for _, block in A.blocks()]))
 
     @property
     def T(self) -> "RoughRows":

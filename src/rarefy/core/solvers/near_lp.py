@@ -56,9 +56,9 @@ def solve_near(
     y: Array,
     norms: Array,
     *,
-    at_least: int = NEAR,
+    at_least: int,
     tol: float,
-    n_iter: int = 0,
+    n_iter: int,
     max_iter: int,
     callback: Callable[[int, float], None] | None = None,
 ) -> Found | None:
@@ -106,7 +106,8 @@ class _Search:
         self.movable = whole.width > 0.0
         self.resting = np.where(np.isfinite(whole.width), np.where(reduced > 0.0, whole.lower, whole.upper), 0.0)
         loose = self.movable & (np.arange(len(whole.c)) >= n)
-        loose[np.argpartition(np.abs(reduced[:n]), at_least * k)[: at_least * k]] = True
+        size = np.where(self.movable, np.abs(reduced), np.inf)[:n]
+        loose[np.argpartition(size, at_least * k)[: at_least * k]] = True
         value = 1.0 + abs(float(whole.rhs @ y + reduced @ self.resting))
         needed = loose | (self.resting != 0.0)
         self._take(np.flatnonzero((needed if needed.sum() <= _NEEDED * len(needed) else loose) & self.movable))
