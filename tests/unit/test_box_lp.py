@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from oracles.linear_programs import assert_optimal, assert_proved_infeasible, best_value, highs, program, svm_dual
 from rarefy.core.linalg.rows import DenseRows, SparseRows
 from rarefy.core.solvers import box_lp, near_lp
+from rarefy.core.solvers.interior_point import Factor, Newton, Point, Program
 
 inf = np.inf
 
@@ -362,3 +363,20 @@ def test_weights_over_six_decades_are_solved_though_the_first_steps_are_short():
     weights = np.where(rng.random(58) < 0.6, 0.0, 10.0 ** rng.uniform(-3, 3, 58))
     p = svm_dual(D, labels, 28.6089328390429, weights)
     assert_optimal(p, p.solve(), best_value(p))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_directions_solve_the_equations_though_the_gram_matrix_is_rounded(seed):
+    """Six rows count 1e10 times as much as the others: with a factor in single precision alone, the rest is lost."""
+    rng = np.random.default_rng(seed)
+    n, k = 400, 12
+    A, few = DenseRows(rng.standard_normal((n, k))), np.zeros((0, k))
+    heavy = np.arange(n) < k // 2
+    x, y, z = rng.uniform(0.1, 0.9, n), rng.standard_normal(k), np.where(heavy, 1e-10, 1.0)
+    c = A @ y + np.where(heavy, 0.0, rng.standard_normal(n))
+    p = Program(A, few, c, np.zeros(n), np.ones(n), rng.standard_normal(k), np.zeros(n))
+    newton = Newton(p, Point(x, y, p.times(y), z, z), p.reduced_costs(x, p.times(y)), p.rhs - p.sums(x))
+    newton.factor = Factor(p.gram(newton.theta, rough=True))
+    step = newton.towards(np.zeros(n), np.zeros(n))
+    left = np.linalg.norm(p.sums(step.x) - newton.missing)
+    assert left <= 1e-3 * np.linalg.norm(newton.missing)

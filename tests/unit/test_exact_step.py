@@ -43,7 +43,9 @@ def assert_minimum(H, g, radius, found):
     """The conditions of the thesis's reference that hold at the minimum within the ball and nowhere else."""
     s, decrease, size, inside, n_products = found
     assert n_products == len(g)
-    assert decrease == pytest.approx(-(g @ s) - 0.5 * s @ H @ s, abs=1e-12)
+    # A difference of numbers of this size, and so with their rounding.
+    rounding = 1e-13 * (1.0 + np.linalg.norm(g) * size + np.abs(H).max() * size**2)
+    assert decrease == pytest.approx(-(g @ s) - 0.5 * s @ H @ s, abs=rounding)
     assert size == pytest.approx(np.linalg.norm(s))
     assert size <= radius * (1 + 1e-10)
     sigma = -(s @ (H @ s + g)) / (s @ s) if s.any() else 0.0

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from scipy.optimize import linprog
+from sklearn.base import clone
 from sklearn.datasets import load_digits, make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
@@ -14,9 +15,11 @@ from sklearn.svm import SVC
 import rarefy
 from rarefy.core.linalg.rows import DenseRows
 from rarefy.core.svm.norm_svm import direct_svm, norm_svm
+from rarefy.core.svm.rough_svm import rough_multipliers
 from rarefy.exceptions import DegenerateDataError, ParameterError
 from rarefy.kernel import KernelSubspace, SubspaceLPSVC
 from rarefy.kernel._extraction import Subspace
+from rarefy.kernel._subspace_programs import SubspacePrograms
 
 
 def primal_by_highs(D, y, alpha, p, norm):
@@ -142,6 +145,30 @@ def test_one_against_rest_shares_the_subspace_and_threads_change_nothing():
         alone = norm_svm(rows(D), np.where(y == c, 1.0, -1.0), 0.1, np.ones(len(y)))
         np.testing.assert_allclose(alone.w[0], two[c], atol=1e-8)
     assert np.all(model.duality_gap_ <= 1e-7 * (1 + model.objective_))
+
+
+@pytest.mark.parametrize("norm", [1, 2, "inf"])
+def test_classes_that_start_together_end_at_the_same_optimum(norm, monkeypatch):
+    X, y = load_digits(n_class=4, return_X_y=True)
+    X = np.vstack([X + np.random.default_rng(seed).standard_normal(X.shape) for seed in range(3)])
+    y = np.tile(y, 3)
+    model = SubspaceLPSVC(0.3, n_components=12, gamma=1e-3, norm=norm, random_state=0)
+    together = clone(model).fit(X, y)
+    monkeypatch.setattr(SubspacePrograms, "_starts", lambda self, positives, alpha: [None] * len(positives))
+    alone = clone(model).fit(X, y)
+    np.testing.assert_allclose(together.objective_, alone.objective_, rtol=1e-7)
+    assert np.all(together.duality_gap_ <= 1e-8 * (1 + together.objective_))
+    assert np.any(together.n_iter_ != alone.n_iter_)  # they did start elsewhere
+
+
+@pytest.mark.parametrize("norm", [1, 2, "inf"])
+def test_multipliers_to_start_from_have_one_for_each_equation(norm):
+    D, y, p = two_classes(0, m=200)
+    F, signs = rows(D, norm), np.stack([y, -y], axis=1)
+    start = np.array(rough_multipliers(F, signs, 0.3, p, norm=norm, gram=F.gram()))
+    assert start.shape == (2, F.shape[1])
+    if norm == "inf":  # that of the last equation is the norm
+        np.testing.assert_allclose(start[:, -1], -np.abs(start[:, :-2]).max(axis=1))
 
 
 def test_one_norm_is_sparse():

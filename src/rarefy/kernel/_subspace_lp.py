@@ -92,7 +92,7 @@ class SubspaceLPSVC(ClassifierMixin, SubspaceEstimator):
     max_iter : int, default=200
         Maximum number of iterations of the interior point method.
     n_jobs : int or None, default=None
-        Threads for the programs of one class against the others.
+        Threads for the programs of one class against the others; None means as many as BLAS products may use here.
     random_state : int, RandomState instance or None, default=None
         Seed of the choice of landmarks.
 

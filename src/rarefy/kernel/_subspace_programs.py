@@ -1,5 +1,6 @@
 """The linear programs of a classifier in a subspace: what they share, and how they are solved for all classes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -12,10 +13,11 @@ from threadpoolctl import threadpool_limits
 
 from rarefy._parallel import run_parallel
 from rarefy.core.linalg.rows import Array, DenseRows, Index
-from rarefy.core.linalg.threads import threads_over
+from rarefy.core.linalg.threads import blas_threads, threads_over
 from rarefy.core.svm.dual_bound import Norm, extra_columns
 from rarefy.core.svm.norm_svm import NormSVM, direct_svm, norm_svm
-from rarefy.core.svm.rough_svm import rough_norm_svms
+from rarefy.core.svm.rescaled import rescaled
+from rarefy.core.svm.rough_svm import rough_multipliers, rough_norm_svms
 from rarefy.exceptions import DegenerateDataError, ParameterError
 from rarefy.kernel._extraction import Subspace
 
@@ -83,12 +85,31 @@ class SubspacePrograms:
         positives = [1] if self.n_classes == 2 else list(range(self.n_classes))
         if self.tol == "predictions":
             return self._until_predictions_settle(positives, alpha)
-        starts = [None] * len(positives) if before is None else [one.multipliers for one in before.programs]
+        starts = self._starts(positives, alpha) if before is None else self._from_neighbour(positives, alpha, before)
         tasks = [(positive, alpha, start) for positive, start in zip(positives, starts, strict=True)]
-        jobs = min(effective_n_jobs(n_jobs), len(tasks))
+        # One class a thread keeps all of them busy, which the small products of one program do not.
+        jobs = min(
+            effective_n_jobs(n_jobs) if n_jobs is not None else max(effective_n_jobs(), blas_threads()), len(tasks)
+        )
         with threadpool_limits(1 if jobs > 1 else None, user_api="blas"):
             found = run_parallel(self._one_against_rest, tasks, n_jobs=jobs, label="linear programs", threads=True)
         return Solution(tuple(found))
+
+    def _starts(self, positives: list[int], alpha: float) -> Sequence[Array | None]:
+        """Multipliers to start from: of all classes together, by a first-order method."""
+        assert self.gram is not None  # there is one for each class against the others
+        Y = self._signs(positives)
+        return rough_multipliers(self.rows, Y, alpha, self.weights, norm=self.norm, gram=self.gram)
+
+    def _from_neighbour(self, positives: list[int], alpha: float, before: Solution) -> list[Array | None]:
+        """Multipliers of another penalty's solution, brought to the size that suits this one."""
+        return [
+            None if one.multipliers is None else rescaled(self.rows, y, alpha, self.weights, self.norm, one.multipliers)
+            for y, one in zip(self._signs(positives).T, before.programs, strict=True)
+        ]
+
+    def _signs(self, positives: list[int]) -> Array:
+        return np.where(self.labels[:, None] == np.array(positives), 1.0, -1.0)
 
     def solve_path(self, alphas: Array, *, n_jobs: int | None = None) -> tuple[Solution, ...]:
         """Solve for many alphas: first for the middle one, then for the others, each from its neighbour."""
@@ -100,7 +121,7 @@ class SubspacePrograms:
         return tuple(found[i] for i in range(len(alphas)))
 
     def _until_predictions_settle(self, positives: list[int], alpha: float) -> Solution:
-        Y = np.where(self.labels[:, None] == np.array(positives), 1.0, -1.0)
+        Y = self._signs(positives)
         assert self.gram is not None  # `SubspaceLPSVC` allows no direct program with this tolerance
         return Solution(tuple(rough_norm_svms(self.rows, Y, alpha, self.weights, norm=self.norm, gram=self.gram)))
 

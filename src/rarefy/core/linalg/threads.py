@@ -21,6 +21,11 @@ def _controller() -> Any:
     return ThreadpoolController()
 
 
+def blas_threads() -> int:
+    """How many threads a BLAS product may use here."""
+    return max((int(pool["num_threads"]) for pool in _controller().info() if pool["user_api"] == "blas"), default=1)
+
+
 def threads_over(entries: int) -> AbstractContextManager[Any]:
     """One BLAS thread for products of vectors with a matrix of so many entries unless they are many."""
     return threads_for(_WORTH_IT if entries >= _STREAM else 0)

@@ -27,6 +27,8 @@ _CORRECTORS = (1, 2)
 """Gondzio's centrality correctors with few and with many equations: each costs two products and saves about a tenth
 of the Gram matrices, which with few equations are cheap."""
 _MANY_EQUATIONS = 256
+_REFINED, _ACCURATE = 10, 1e-5
+"""Steps of conjugate gradients for one direction at most, and what it may leave of its right-hand side."""
 
 
 @dataclass(frozen=True)
@@ -146,6 +148,10 @@ class Factor:
         with threads_for(len(N)):
             self.cholesky = lifted_cholesky(self.N, "the matrix of the normal equations", plain_first=False)
 
+    def size(self, b: Array) -> float:
+        """Length of a right-hand side in the units of the equilibrated equations."""
+        return float(np.linalg.norm(self.d * b))
+
     def solve(self, b: Array) -> Array:
         b = self.d * b
         u = sl.cho_solve(self.cholesky, b, check_finite=False)
@@ -169,12 +175,36 @@ class Newton:
         p, point = self.p, self.point
         tl, tu = tl * p.has_lower, tu * p.has_upper
         pull = self.reduced - tl / self.v + tu / self.s
-        dy = self.factor.solve(self.missing + p.sums(self.theta * pull))
-        fit = p.times(dy)
+        dy, fit = self._solved(self.missing + p.sums(self.theta * pull))
         dx = self.theta * (fit - pull)
         dzl = tl / self.v - point.zl - point.zl / self.v * dx
         dzu = tu / self.s - point.zu + point.zu / self.s * dx
         return Point(dx, dy, fit, dzl, dzu)
+
+    def _solved(self, right: Array) -> tuple[Array, Array]:
+        """The dy of the normal equations and [A; B] dy, by conjugate gradients with the factor as preconditioner.
+
+        The factor alone leaves much of an ill-conditioned system, the more so if its matrix was formed in single
+        precision: then the equations would not come to hold, and steps would become shorter and shorter.
+        """
+        p, size = self.p, self.factor.size(right)
+        dy = self.factor.solve(right)
+        fit = p.times(dy)
+        left = right - p.sums(self.theta * fit)
+        z = q = self.factor.solve(left)
+        for _ in range(_REFINED):
+            if self.factor.size(left) <= _ACCURATE * size:
+                break
+            change = p.times(q)
+            image = p.sums(self.theta * change)
+            slope, curvature = float(left @ z), float(q @ image)
+            if not (slope > 0.0 and curvature > 0.0):
+                break
+            t = slope / curvature
+            dy, fit, left = dy + t * q, fit + t * change, left - t * image
+            z = self.factor.solve(left)
+            q = z + float(left @ z) / slope * q
+        return dy, fit
 
     def lengths(self, step: Point, share: float = 1.0) -> tuple[float, float]:
         """How far x and the multipliers can go: 1, or this share of the way to the nearest bound."""

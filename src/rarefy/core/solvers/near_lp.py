@@ -33,13 +33,19 @@ _CHECKED, _LATER = 0.2, 0.2
 """Relative gap of the working variables at which all others are looked at for the first time, and how much smaller it
 is the next time."""
 _LOST = 0.5
-"""If they are worth this share of the value, the multipliers tell nothing."""
+"""If they are worth this share of the value, and more than there are equations, the multipliers tell nothing."""
 _RAISED = 0.3
 """If those at the wrong bound are worth more than the gap, the barrier rises to this share of what they are worth."""
 _MORE = 1.25
 """For each equation, so many of the nearest variables come along when some rest at the wrong bound."""
 _SHORT, _IN_A_ROW = 0.1, 3
-"""After so many short steps in a row the others may have left no room: twice as many are worked on, so many times."""
+"""After so many short steps in a row the others may have left no room: twice as many are worked on if some rest at the
+wrong bound, and centred in any case, so many times."""
+
+
+def few_suffice(n: int, k: int) -> bool:
+    """Whether working on few of n variables with k equations can pay."""
+    return FAR * k <= _WORTH_IT * n
 
 
 @dataclass(frozen=True)
@@ -84,7 +90,7 @@ def solve_near(
         Called with (iteration, relative gap) in every iteration.
     """
     n, k = whole.A.shape
-    if FAR * k > _WORTH_IT * n or not has_central_path(whole) or not np.isfinite(y).all():
+    if not few_suffice(n, k) or not has_central_path(whole) or not np.isfinite(y).all():
         return None
     try:
         search = _Search(whole, y, norms, at_least, tol, n_iter, max_iter)
@@ -131,7 +137,7 @@ class _Search:
                 x, worth, wrong, fit = self._look_at_all()
                 if gap <= self.tol and worth <= 0.5 * self.tol * value and self._holds(missing):
                     return Found(x, point.y, self.n_iter)
-                if worth > _LOST * value:
+                if worth > _LOST * value and wrong.sum() > len(part.rhs):
                     return None
                 check = max(_LATER * gap, 0.3 * self.tol) if worth <= check * value else check
                 if wrong.any():
@@ -144,11 +150,16 @@ class _Search:
             short = short + 1 if length < _SHORT else 0
             if short == _IN_A_ROW:
                 short, again = 0, again - 1
-                x, worth, wrong, fit = self._look_at_all()
-                self._bring(wrong, fit, barrier, len(self.work))
-                if again < 0 or not self._centre(max(barrier, _RAISED * worth / self.part.n_bounds)):
+                if again < 0 or not self._given_room(barrier):
                     return None
         return None
+
+    def _given_room(self, barrier: float) -> bool:
+        """After short steps: centre, with twice as many variables if some of the others rest at the wrong bound."""
+        _, worth, wrong, fit = self._look_at_all()
+        if wrong.any():
+            self._bring(wrong, fit, barrier, len(self.work))
+        return self._centre(max(barrier, _RAISED * worth / self.part.n_bounds))
 
     def _holds(self, missing: Array) -> bool:
         """Whether the equations hold, by the lengths of their columns."""

@@ -188,7 +188,8 @@ def _two_norm(F: Rows, y: Array, alpha: float, p: Array, start: Array | None, op
     few, free = -np.eye(S, S + 1), np.full(S, np.inf)
     low, high = np.minimum(y, 0.0) * p, np.maximum(y, 0.0) * p
     dual = DualBound(F, low, high, y, alpha, 2, np.ones((1, 1)), S + 1)
-    search, n_iter = _FixedPoint(), 0
+    size = 0.0 if start is None else float(np.linalg.norm(start[:S]))
+    search, n_iter = _FixedPoint(size if 0.0 < size < np.inf else 1.0), 0
     best: NormSVM | None = None
     while best is None or (best.gap > tol * (1.0 + abs(best.objective)) and search.tried < 50):
         t = search.t
@@ -218,8 +219,8 @@ def _two_norm(F: Rows, y: Array, alpha: float, p: Array, start: Array | None, op
 class _FixedPoint:
     """Search for t = size(t), where size grows with t but slower: secant steps in logarithms inside a bracket."""
 
-    def __init__(self) -> None:
-        self.t, self.tried = 1.0, 0
+    def __init__(self, t: float) -> None:
+        self.t, self.tried = t, 0
         self._low, self._high = -np.inf, np.inf
         self._last: tuple[float, float] | None = None
 

@@ -2,7 +2,8 @@ r"""Support vector machines with a norm as penalty, many at once and only as wel
 
 F : (m, k) Rows, coordinates and ones; Y : (m, q) classes -1 and 1, one column for each SVM; p : (m,) weights
 
-They are trained together until hardly a prediction changes; what is proved of each objective is said beside it.
+They are trained together until hardly a prediction changes; what is proved of each objective is said beside it. Where
+the optimum is wanted they are what the exact solver starts from.
 """
 
 from dataclasses import dataclass, field
@@ -13,7 +14,8 @@ from numpy.typing import NDArray
 from rarefy.core.linalg.rough_rows import RoughRows
 from rarefy.core.linalg.rows import Array, DenseRows, Rows
 from rarefy.core.solvers.box_lp import Status
-from rarefy.core.solvers.hinge_admm import hinge_admm, prox_maximum_norm, prox_one_norm, prox_two_norm
+from rarefy.core.solvers.hinge_admm import RoughSVMs, hinge_admm, prox_maximum_norm, prox_one_norm, prox_two_norm
+from rarefy.core.solvers.near_lp import few_suffice
 from rarefy.core.svm.dual_bound import DualBound, Norm, extra_columns
 from rarefy.core.svm.norm_svm import NormSVM
 
@@ -42,15 +44,35 @@ def rough_norm_svms(F: Rows, Y: Array, alpha: float, p: Array, *, norm: Norm, gr
     gram : (k, k) array
         `F.gram()`.
     """
-    k = F.shape[1] - extra_columns(norm) + 1
-    A = F if k == F.shape[1] else DenseRows(F.take(np.arange(F.shape[0]))[:, :k])
-    progress = _Progress(Y, alpha, p, norm)
-    found = hinge_admm(RoughRows.of(A), Y, p, alpha, gram[:k, :k], _PROX[norm], progress.settled)
+    A, found, progress = _trained(F, Y, alpha, p, norm, gram)
     status: Status = "optimal" if found.settled else "stalled"
     return [
         NormSVM(found.W[:-1, c][None], found.W[-1:, c], value, gap, found.n_iter, status, None)
         for c, (value, gap) in enumerate(progress.gaps(A, found.W, found.beta))
     ]
+
+
+def rough_multipliers(
+    F: Rows, Y: Array, alpha: float, p: Array, *, norm: Norm, gram: Array
+) -> list[Array] | list[None]:
+    """Multipliers from which `norm_svm` starts, for each SVM; None where it could not use them.
+
+    Parameters as in `rough_norm_svms`.
+    """
+    if not few_suffice(*F.shape):
+        return [None] * Y.shape[1]
+    W = _trained(F, Y, alpha, p, norm, gram)[1].W
+    if norm == "inf":  # the last equation bounds a sum by alpha; what it is worth is the norm
+        W = np.vstack([W, np.abs(W[:-1]).max(axis=0, initial=0.0)])
+    return list(-W.T)
+
+
+def _trained(F: Rows, Y: Array, alpha: float, p: Array, norm: Norm, gram: Array) -> tuple[Rows, RoughSVMs, "_Progress"]:
+    """Coordinates and ones alone, what was trained on them, and what its objectives are."""
+    k = F.shape[1] - extra_columns(norm) + 1
+    A = F if k == F.shape[1] else DenseRows(F.take(np.arange(F.shape[0]))[:, :k])
+    progress = _Progress(Y, alpha, p, norm)
+    return A, hinge_admm(RoughRows.of(A), Y, p, alpha, gram[:k, :k], _PROX[norm], progress.settled), progress
 
 
 @dataclass
