@@ -23,33 +23,21 @@ DECADES = np.geomspace(1e-3, 10.0, 9)
 
 
 class Version:
-    """One version's functions, whichever package is imported by that name afterwards."""
+    """One version's programs, whichever package is imported by that name afterwards."""
 
     def __init__(self, source):
         for name in [name for name in sys.modules if name.split(".")[0] == "rarefy"]:
             del sys.modules[name]
         sys.path.insert(0, str(source))
-        self.svm = importlib.import_module("rarefy.core.svm.norm_svm")
-        self.rough = importlib.import_module("rarefy.core.svm.rough_svm")
-        self.rows = importlib.import_module("rarefy.core.linalg.rows")
+        self.programs = importlib.import_module("rarefy.kernel._subspace_programs").SubspacePrograms
+        self.rows = importlib.import_module("rarefy.core.linalg.rows").DenseRows
         sys.path.remove(str(source))
 
-    def exact(self, F, labels, gram, alpha, starts=None):
-        """SVMs of all classes against the others, and the seconds of each."""
-        rows, p, found, seconds = self.rows.DenseRows(F), np.ones(len(F)), [], []
-        for c in range(10):
-            y = np.where(labels == c, 1.0, -1.0)
-            start = None if starts is None else starts[c].multipliers
-            began = time.process_time()
-            found.append(self.svm.norm_svm(rows, y, alpha, p, start=start, gram=gram, tol=1e-6))
-            seconds.append(time.process_time() - began)
-        return found, np.array(seconds)
-
-    def settled(self, F, labels, gram):
-        """The same until predictions settle."""
-        Y = np.where(labels[:, None] == np.arange(10), 1.0, -1.0)
+    def solve(self, F, labels, gram, alphas, tol=1e-6):
+        """SVMs of all classes against the others for one penalty, or for a path of several, and the seconds."""
+        problem = self.programs(self.rows(F), gram, labels, 10, np.ones(len(F)), 1, tol, 200)
         began = time.process_time()
-        found = self.rough.rough_norm_svms(self.rows.DenseRows(F), Y, ALPHA, np.ones(len(F)), norm=1, gram=gram)
+        found = problem.solve(alphas) if np.isscalar(alphas) else problem.solve_path(alphas)
         return found, time.process_time() - began
 
 
@@ -61,39 +49,31 @@ def coordinates(X, S):
     return np.hstack([D.astype(np.float64), np.ones((len(D), 1))])
 
 
-def worst_gap(found):
-    return max(one.gap / (1.0 + one.objective) for one in found)
-
-
 def ten_classes(F, labels, versions):
     """All classes at one penalty: seconds, and the largest relative gap."""
     gram, results = F.T @ F, {}
     for name, version in versions.items():
-        found, seconds = version.exact(F, labels, gram, ALPHA)
-        rough, settled = version.settled(F, labels, gram)
-        table = np.array([np.append(one.w, one.b) for one in rough])
-        exact = np.array([np.append(one.w, one.b) for one in found])
-        same = float(np.mean((F @ table.T).argmax(1) == (F @ exact.T).argmax(1)))
-        results[name] = {"exact": seconds.sum(), "gap": worst_gap(found), "predictions": settled, "same labels": same}
+        exact, seconds = version.solve(F, labels, gram, ALPHA)
+        rough, settled = version.solve(F, labels, gram, ALPHA, "predictions")
+        one, other = ((F[:, :-1] @ found.coef.T + found.intercept).argmax(1) for found in (exact, rough))
+        gap = float(np.max(exact.duality_gap / (1.0 + exact.objective)))
+        results[name] = {
+            "exact": seconds,
+            "gap": gap,
+            "predictions": settled,
+            "same labels": float(np.mean(one == other)),
+        }
         print(f"{F.shape} {name}:", {k: float(f"{v:.3g}") for k, v in results[name].items()}, flush=True)
     return results
 
 
 def path(F, labels, versions):
-    """Nine penalties over four decades: each on its own with both versions, and from its neighbour."""
+    """Nine penalties over four decades, each on its own with both versions, and as a path."""
     gram, results = F.T @ F, {}
     for name, version in versions.items():
-        results[name] = float(sum(version.exact(F, labels, gram, alpha)[1].sum() for alpha in DECADES))
-    now, middle, total = versions["now"], len(DECADES) // 2, 0.0
-    first, seconds = now.exact(F, labels, gram, DECADES[middle])
-    total += seconds.sum()
-    for order in (DECADES[middle + 1 :], DECADES[:middle][::-1]):
-        starts = first
-        for alpha in order:
-            starts, seconds = now.exact(F, labels, gram, alpha, starts)
-            total += seconds.sum()
-    results["path"] = float(total)
-    ratios = {f"path / {name}": total / results[name] for name in versions}
+        results[name] = sum(version.solve(F, labels, gram, float(alpha))[1] for alpha in DECADES)
+        results[f"path of {name}"] = version.solve(F, labels, gram, DECADES)[1]
+    ratios = {f"path / {name}": results["path of now"] / results[name] for name in versions}
     print(f"{F.shape} nine penalties:", {k: float(f"{v:.3g}") for k, v in (results | ratios).items()}, flush=True)
     return results | ratios
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from scipy.optimize import linprog
+from scipy.optimize import linprog, minimize
 from sklearn.base import clone
 from sklearn.datasets import load_digits, make_classification
 from sklearn.exceptions import ConvergenceWarning
@@ -295,7 +295,16 @@ def test_progress_is_shown_if_the_settings_ask_for_it(capsys):
         ({"alpha": -1.0}, r"'alpha' parameter of SubspaceLPSVC must be a float in the range \[0.*Got -1.0"),
         ({"alpha": "much"}, r"'alpha' parameter of SubspaceLPSVC must be a float"),
         ({"alpha": np.inf}, r"'alpha' parameter of SubspaceLPSVC"),
-        ({"norm": 3}, r"'norm' parameter of SubspaceLPSVC must be an int in the range \[1, 2\] or .*'inf'.* Got 3"),
+        (
+            {"norm": 0.5},
+            r"'norm' parameter of SubspaceLPSVC must be a float in .*\[1.*inf\) or .*'inf'.* Got 0.5",
+        ),
+        ({"norm": np.inf}, r"'norm' parameter of SubspaceLPSVC"),
+        ({"norm": 1.5, "multi_class": "direct"}, r"is a linear program for norm=1 and norm='inf'; got norm=1.5"),
+        (
+            {"norm": 1.5, "tol": "predictions"},
+            r"tol='predictions' of SubspaceLPSVC needs norm=1, 2 or 'inf'; got",
+        ),
         ({"norm": True}, r"'norm' parameter of SubspaceLPSVC"),
         ({"multi_class": "ovo"}, r"'multi_class' parameter of SubspaceLPSVC must be a str among"),
         ({"multi_class": "direct", "norm": 2}, r"is a linear program for norm=1 and norm='inf'; got norm=2"),
@@ -329,3 +338,43 @@ def test_one_class_is_refused_and_nothing_is_fitted():
 def test_alphas_are_checked(alphas):
     with pytest.raises(ParameterError, match=r"alphas of SubspaceLPSVC.alpha_path must be finite numbers >= 0"):
         SubspaceLPSVC().alpha_path(np.eye(4), [0, 1, 0, 1], alphas)
+
+
+def primal_by_convex_search(D, y, alpha, p, norm):
+    """min alpha ||w|| + p^T xi, smooth away from w = 0, by sequential quadratic programming."""
+    m, S = D.shape
+
+    def value(u):
+        size = np.linalg.norm(u[:S], ord=norm)
+        slope = np.sign(u[:S]) * np.abs(u[:S]) ** (norm - 1.0) / max(size, 1e-300) ** (norm - 1.0)
+        return alpha * size + p @ u[S + 1 :], np.concatenate([alpha * slope, [0.0], p])
+
+    rows = np.hstack([y[:, None] * D, y[:, None], np.eye(m)])
+    start = np.concatenate([np.full(S, 0.1), [0.0], np.full(m, 5.0)])
+    constraint = {"type": "ineq", "fun": lambda u: rows @ u - 1.0, "jac": lambda u: rows}
+    bounds = [(None, None)] * (S + 1) + [(0.0, None)] * m
+    options = {"maxiter": 1000, "ftol": 1e-12}
+    return minimize(
+        value, start, jac=True, constraints=[constraint], bounds=bounds, method="SLSQP", options=options
+    ).fun
+
+
+@pytest.mark.parametrize(
+    ("norm", "alpha"), [(1.2, 0.1), (1.2, 3.0), (1.5, 3.0), (2, 3.0), (3, 0.1), (3, 3.0), (6.0, 0.1)]
+)
+def test_any_norm_has_the_value_of_the_primal_program(norm, alpha):
+    D, y, p = two_classes(1, m=40, S=4)
+    found = norm_svm(rows(D), y, alpha, p, norm=norm, tol=1e-6)
+    assert found.status == "optimal"
+    size = np.linalg.norm(found.w, ord=norm, axis=1)[0]
+    value = alpha * size + p @ np.maximum(0.0, 1.0 - y * (D @ found.w[0] + found.b))
+    assert found.objective == pytest.approx(value)
+    best = primal_by_convex_search(D, y, alpha, p, norm)
+    assert found.objective - found.gap <= best * (1 + 1e-9)
+    assert found.objective <= best * (1 + 1e-6)
+
+
+def test_norms_between_have_values_in_their_order():
+    D, y, p = two_classes(2)
+    values = [norm_svm(rows(D, norm), y, 2.0, p, norm=norm, tol=1e-6).objective for norm in (1, 1.3, 2, 4, "inf")]
+    assert values == sorted(values, reverse=True)  # ||w||_p falls with p

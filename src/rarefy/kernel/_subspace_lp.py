@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,11 +20,11 @@ from rarefy._parameters import COUNT, NOT_NEGATIVE, POSITIVE, Number, check_grid
 from rarefy._warnings import warn_user
 from rarefy.core.linalg.rows import Array
 from rarefy.core.linalg.threads import threads_over
-from rarefy.exceptions import DegenerateDataError, ParameterError
+from rarefy.exceptions import DegenerateDataError
 from rarefy.kernel._extraction import Subspace
 from rarefy.kernel._path import RegularizationPath
 from rarefy.kernel._subspace import SUBSPACE_CONSTRAINTS, KernelSubspace, SubspaceEstimator
-from rarefy.kernel._subspace_programs import Solution, SubspacePrograms, loss_weights, subspace_programs
+from rarefy.kernel._subspace_programs import Solution, SubspacePrograms, check_program, loss_weights, subspace_programs
 
 
 @dataclass(frozen=True)
@@ -48,11 +48,12 @@ class SubspaceLPSVC(ClassifierMixin, SubspaceEstimator):
     ----------
     alpha : float, default=0.3
         Weight of the norm (the authors' C); 0 is robust linear programming.
-    norm : {1, 2, "inf"}, default=1
-        Norm of w. With 2 it is the ordinary support vector machine with C = ||w|| / alpha.
+    norm : float >= 1 or "inf", default=1
+        Norm of w. With 2 it is the ordinary support vector machine with C = ||w|| / alpha. Numbers other than 1 and 2
+        take tens of quadratic programs for each class.
     multi_class : {"ovr", "direct"}, default="ovr"
         With more than two classes, one program for each class against the others, or one linear program for all
-        classes (not for norm 2).
+        classes (for norm 1 and "inf").
     n_components : int, "auto" or None, default=None
         Dimension S of the subspace; None means a tenth of the number of samples, but at least 100 and at most 400, or
         the number of landmarks if that is smaller; "auto" the fewest dimensions that keep `target`.
@@ -150,7 +151,7 @@ class SubspaceLPSVC(ClassifierMixin, SubspaceEstimator):
     _default_target: ClassVar[dict[str, Any]] = {"objective": 0.9}
     _parameter_constraints = SUBSPACE_CONSTRAINTS | {
         "alpha": [NOT_NEGATIVE],
-        "norm": [Number(Integral, 1, 2, closed="both"), StrOptions({"inf"})],
+        "norm": [Number(Real, 1, np.inf, closed="left"), StrOptions({"inf"})],
         "multi_class": [StrOptions({"ovr", "direct"})],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "tol": [POSITIVE, StrOptions({"predictions"})],
@@ -352,15 +353,7 @@ class SubspaceLPSVC(ClassifierMixin, SubspaceEstimator):
 
     def _check_together(self) -> None:
         self._check_landmarks()
-        if self.multi_class == "direct" and self.norm == 2:
-            raise ParameterError(
-                f"multi_class='direct' of {type(self).__name__} is a linear program for norm=1 and norm='inf'; got "
-                "norm=2. Use multi_class='ovr' for it."
-            )
-        if self.multi_class == "direct" and self.tol == "predictions":
-            raise ParameterError(
-                f"tol='predictions' of {type(self).__name__} needs multi_class='ovr'; got 'direct'. Give a number."
-            )
+        check_program(self.norm, self.multi_class, self.tol, type(self).__name__)
 
     def _transformer(self, X: Any, subspace: Subspace) -> KernelSubspace:
         """The subspace as a transformer that has seen the same features."""

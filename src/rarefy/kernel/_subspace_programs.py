@@ -165,7 +165,7 @@ def subspace_programs(
         Weights of the losses.
     n_classes : int
         Number of classes.
-    norm : {1, 2, "inf"}
+    norm : float >= 1 or "inf"
         Norm of the weights.
     multi_class : {"ovr", "direct"}
         One program for each class against the others, or one for all.
@@ -181,6 +181,20 @@ def subspace_programs(
     rows = DenseRows(F)
     gram = None if multi_class == "direct" and n_classes > 2 else rows.gram()
     return SubspacePrograms(rows, gram, labels, n_classes, weights, norm, tol, max_iter)
+
+
+def check_program(norm: Norm, multi_class: str, tol: float | str, owner: str) -> None:
+    """Refuse parameters that do not go together."""
+    linear = norm in (1, "inf")
+    if multi_class == "direct" and not linear:
+        raise ParameterError(
+            f"multi_class='direct' of {owner} is a linear program for norm=1 and norm='inf'; got norm={norm}. "
+            "Use multi_class='ovr' for it."
+        )
+    if tol == "predictions" and multi_class == "direct":
+        raise ParameterError(f"tol='predictions' of {owner} needs multi_class='ovr'; got 'direct'. Give a number.")
+    if tol == "predictions" and not linear and norm != 2:
+        raise ParameterError(f"tol='predictions' of {owner} needs norm=1, 2 or 'inf'; got norm={norm}. Give a number.")
 
 
 def loss_weights(class_weight: Any, y: Any, classes: NDArray[Any], labels: Index, weights: Array, owner: str) -> Array:

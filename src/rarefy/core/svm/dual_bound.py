@@ -17,13 +17,25 @@ import numpy as np
 from rarefy.core.linalg.rows import Array, Rows
 from rarefy.core.solvers.interior_point import Factor
 
-Norm = Literal[1, 2, "inf"]
+Norm = float | Literal["inf"]
+"""A number from 1 on, or "inf"."""
 
 _BALANCE = 1e-13
 """Sums of the intercepts, relative to that of absolute values, that count as zero: a few times their rounding."""
 _NO_ROOM = 1e-30
 """Share of the distance of two bounds."""
 _EPS = float(np.finfo(np.float64).eps)
+
+
+def order_of(norm: Norm) -> float:
+    """The norm as numpy has it."""
+    return float(norm)  # of "inf", too
+
+
+def conjugate(norm: Norm) -> float:
+    """The q with 1/p + 1/q = 1."""
+    p = order_of(norm)
+    return np.inf if p == 1.0 else 1.0 if p == np.inf else p / (p - 1.0)
 
 
 def extra_columns(norm: Norm) -> int:
@@ -93,8 +105,11 @@ class DualBound:
 
     def _size(self, Z: Array) -> float:
         """The norm that may not be larger than alpha."""
-        size = {1: np.abs(Z).max(initial=0.0), 2: np.linalg.norm(Z), "inf": np.abs(Z).sum(axis=1).max(initial=0.0)}
-        return float(size[self.norm])
+        return float(self._sizes(Z).max(initial=0.0))
+
+    def _sizes(self, Z: Array) -> Array:
+        """The same for each score: the conjugate norm of its sums."""
+        return np.asarray(np.linalg.norm(Z, ord=conjugate(self.norm), axis=1, keepdims=True))
 
     def _room(self, beta: Array) -> Array:
         return np.asarray(np.minimum(beta - self.lower, self.upper - beta))
@@ -115,8 +130,8 @@ class DualBound:
         elif self.norm == 1:
             allowed[:, :S] = np.clip(sums[:, :S], -self.alpha, self.alpha)
         else:
-            sizes = np.linalg.norm(sums[:, :S], ord=2 if self.norm == 2 else 1, axis=1, keepdims=True)
-            allowed[:, :S] = sums[:, :S] * np.minimum(1.0, self.alpha / np.maximum(sizes, 1e-300))
+            sizes = np.maximum(self._sizes(sums[:, :S]), 1e-300)
+            allowed[:, :S] = sums[:, :S] * np.minimum(1.0, self.alpha / sizes)
         room = self._room(beta)
         # Mostly few have room, and what has next to none would leave a matrix of numbers that vanish.
         inside = np.flatnonzero(room > _NO_ROOM * (self.upper - self.lower))

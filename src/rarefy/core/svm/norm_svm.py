@@ -9,20 +9,25 @@ y : (m,) classes -1 and 1; p : (m,) weights of the samples; f = D w + b
 The second line, the dual, is what is solved [YajimaOhiMori2003]: boxed variables, one for each sample, and one
 equation for each coordinate. The multipliers of the equations are -w and -b. For the 2-norm the dual is a cone
 program; there alpha ||w|| is the least value of alpha (||w||^2 / t + t) / 2 over t > 0, so that there is a quadratic
-program for each t, and one number to find.
+program for each t, and one number to find. For any other p-norm it is a sequence of quadratic programs, with
+alpha w_k^2 / (2 t_k) for each coordinate and t_k = |w_k|^(2 - p) ||w||^(p - 1) from the program before.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from rarefy.core.linalg.class_pairs import ClassPairs, contrasts
 from rarefy.core.linalg.rows import Array, Index, Rows
 from rarefy.core.solvers.box_lp import BoxLP, Status, box_lp
-from rarefy.core.svm.dual_bound import DualBound, Norm, extra_columns
+from rarefy.core.svm.dual_bound import DualBound, Norm, extra_columns, order_of
 
+_PROGRAMS = 100
+"""Quadratic programs for one SVM at most."""
+_SMALLEST = 1e-10
+"""Share of the largest weight that the others count as at least."""
 _SHARE, _LARGEST = 0.3, 1e-5
 """Programs are solved to a share of the accepted gap, and at least so far: the rest is for making their variables
 feasible, which those of a rough solution are far from."""
@@ -67,7 +72,7 @@ def norm_svm(
         Weight of the norm.
     p : (m,) array, >= 0
         Weights of the samples.
-    norm : 1, 2 or "inf"
+    norm : float >= 1 or "inf"
         Which norm.
     start : (k,) array or None
         `multipliers` of a similar SVM, to start from.
@@ -82,8 +87,9 @@ def norm_svm(
     """
     options: dict[str, Any] = {"tol": min(_SHARE * tol, _LARGEST), "max_iter": max_iter, "callback": callback}
     options["gram"] = F.gram() if gram is None else gram
-    if norm == 2 and alpha > 0.0:
-        return _two_norm(F, y, alpha, p, start, options | {"tol": tol})
+    if norm not in (1, "inf") and alpha > 0.0:
+        search = _TwoNorm(start, F.shape[1] - 1) if norm == 2 else _AnyNorm(start, F.shape[1] - 1, float(norm))
+        return _by_quadratics(F, y, alpha, p, norm, search, start, options | {"tol": tol})
     S = F.shape[1] - extra_columns(norm)
     few, cost, lower, upper, rhs = (_one_norm if norm != "inf" else _maximum_norm)(S, alpha)
     found = box_lp(
@@ -182,51 +188,73 @@ def _maximum_norm(S: int, alpha: float) -> tuple[Array, ...]:
     return few, np.zeros(len(few)), np.zeros(len(few)), np.full(len(few), alpha), np.append(np.zeros(S + 1), alpha)
 
 
-def _two_norm(F: Rows, y: Array, alpha: float, p: Array, start: Array | None, options: dict[str, Any]) -> NormSVM:
-    """Find the t with ||w(t)|| = t; at every t the gap to the cone program is known, and ends the search."""
+class _Search(Protocol):
+    """Which quadratic program comes next: alpha w_k^2 / (2 t_k) is the penalty of a weight."""
+
+    @property
+    def t(self) -> Array: ...
+
+    def update(self, w: Array) -> None:
+        """Learn the solution of the program with this t."""
+
+
+def _by_quadratics(
+    F: Rows,
+    y: Array,
+    alpha: float,
+    p: Array,
+    norm: Norm,
+    search: _Search,
+    start: Array | None,
+    options: dict[str, Any],
+) -> NormSVM:
+    """Solve quadratic programs until the gap of one of them to the cone program, which is known, is closed."""
     S, m, tol = F.shape[1] - 1, len(y), options["tol"]
     few, free = -np.eye(S, S + 1), np.full(S, np.inf)
     low, high = np.minimum(y, 0.0) * p, np.maximum(y, 0.0) * p
-    dual = DualBound(F, low, high, y, alpha, 2, np.ones((1, 1)), S + 1)
-    size = 0.0 if start is None else float(np.linalg.norm(start[:S]))
-    search, n_iter = _FixedPoint(size if 0.0 < size < np.inf else 1.0), 0
+    dual = DualBound(F, low, high, y, alpha, norm, np.ones((1, 1)), S + 1)
+    n_iter = tried = 0
     best: NormSVM | None = None
-    while best is None or (best.gap > tol * (1.0 + abs(best.objective)) and search.tried < 50):
-        t = search.t
+    while best is None or (best.gap > tol * (1.0 + abs(best.objective)) and tried < _PROGRAMS):
         found = box_lp(
             F,
             np.append(-y, np.zeros(S)),
             np.append(low, -free),
             np.append(high, free),
             few=few,
-            curvature=np.append(np.zeros(m), np.full(S, t / alpha)),
+            curvature=np.append(np.zeros(m), search.t / alpha),
             start=start,
             **(options | {"tol": 0.1 * tol}),
         )
-        n_iter += found.n_iter
+        tried, n_iter = tried + 1, n_iter + found.n_iter
         v = -found.y
-        size = float(np.linalg.norm(v[:S]))
+        size = float(np.linalg.norm(v[:S], ord=order_of(norm)))
         objective = alpha * size + float(p @ np.maximum(0.0, 1.0 - y * (F @ v)))
         gap = max(objective - dual.bound(found.x[:m], 0.1 * tol * (1.0 + objective)), 0.0)
         if best is None or gap < best.gap:
             best = NormSVM(v[None, :S], v[S:], objective, gap, n_iter, found.status, found.y)
-        search.update(size)
+        search.update(v[:S])
         start = found.y
     status: Status = "optimal" if best.gap <= tol * (1.0 + abs(best.objective)) else "stalled"
     return replace(best, n_iter=n_iter, status=status)
 
 
-class _FixedPoint:
-    """Search for t = size(t), where size grows with t but slower: secant steps in logarithms inside a bracket."""
+class _TwoNorm:
+    """Search for t = ||w(t)||, which grows with t but slower: secant steps in logarithms inside a bracket."""
 
-    def __init__(self, t: float) -> None:
-        self.t, self.tried = t, 0
+    def __init__(self, start: Array | None, S: int) -> None:
+        size = 0.0 if start is None else float(np.linalg.norm(start[:S]))
+        self._t, self._S = size if 0.0 < size < np.inf else 1.0, S
         self._low, self._high = -np.inf, np.inf
         self._last: tuple[float, float] | None = None
 
-    def update(self, size: float) -> None:
-        """Record size(t) and choose the next t."""
-        here, excess = np.log(self.t), np.log(max(size, 1e-12 * self.t)) - np.log(self.t)
+    @property
+    def t(self) -> Array:
+        return np.full(self._S, self._t)
+
+    def update(self, w: Array) -> None:
+        size = float(np.linalg.norm(w))
+        here, excess = np.log(self._t), np.log(max(size, 1e-12 * self._t)) - np.log(self._t)
         self._low, self._high = (
             (max(self._low, here), self._high) if excess > 0.0 else (self._low, min(self._high, here))
         )
@@ -237,7 +265,28 @@ class _FixedPoint:
         if not self._low < proposed < self._high:
             bounded = np.isfinite(self._low) and np.isfinite(self._high)
             proposed = 0.5 * (self._low + self._high) if bounded else here + float(np.clip(excess, -5.0, 5.0))
-        self._last, self.tried, self.t = (here, excess), self.tried + 1, float(np.exp(proposed))
+        self._last, self._t = (here, excess), float(np.exp(proposed))
+
+
+class _AnyNorm:
+    """Repeat t_k = |w_k|^(2 - p) ||w||^(p - 1): for p < 2 each program bounds the next objective from above.
+
+    For p > 2 a part of the way is gone, in logarithms: with all of it weights would change places for ever.
+    """
+
+    def __init__(self, start: Array | None, S: int, p: float) -> None:
+        self._p, self.t = p, np.ones(S)
+        if start is not None and np.isfinite(start).all() and start[:S].any():
+            self.t = self._target(start[:S])
+
+    def update(self, w: Array) -> None:
+        if w.any():
+            share = min(1.0, 1.0 / (self._p - 1.0))
+            self.t = np.asarray(self.t ** (1.0 - share) * self._target(w) ** share)
+
+    def _target(self, w: Array) -> Array:
+        size = np.maximum(np.abs(w), _SMALLEST * np.abs(w).max())
+        return np.asarray(size ** (2.0 - self._p) * float(np.linalg.norm(w, ord=self._p)) ** (self._p - 1.0))
 
 
 def direct_svm(

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from rarefy.core.linalg.rows import Array, Rows
-from rarefy.core.svm.dual_bound import Norm, extra_columns
+from rarefy.core.svm.dual_bound import Norm, extra_columns, order_of
 
 _LARGEST, _ACCURACY = 2.0, 0.02
 """Multiples that are looked at, and how accurately: the objective is flat around the best."""
@@ -22,7 +22,7 @@ def rescaled(F: Rows, y: Array, alpha: float, p: Array, norm: Norm, multipliers:
     S = F.shape[1] - extra_columns(norm)
     w = np.zeros(F.shape[1])
     w[:S] = -multipliers[:S]
-    f, size = F @ w, float(np.linalg.norm(w[:S], ord=np.inf if norm == "inf" else norm))
+    f, size = F @ w, float(np.linalg.norm(w[:S], ord=order_of(norm)))
 
     def value(s: float) -> float:
         b = best_intercept(s * f, y, p)

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from rarefy.core.linalg.rough_rows import RoughRows
 from rarefy.core.linalg.rows import Array, DenseRows, Rows
 from rarefy.core.solvers.box_lp import Status
-from rarefy.core.solvers.hinge_admm import RoughSVMs, hinge_admm, prox_maximum_norm, prox_one_norm, prox_two_norm
+from rarefy.core.solvers.hinge_admm import Prox, RoughSVMs, hinge_admm, prox_maximum_norm, prox_one_norm, prox_two_norm
 from rarefy.core.solvers.near_lp import few_suffice
-from rarefy.core.svm.dual_bound import DualBound, Norm, extra_columns
+from rarefy.core.svm.dual_bound import DualBound, Norm, extra_columns, order_of
 from rarefy.core.svm.norm_svm import NormSVM
 
-_PROX = {1: prox_one_norm, 2: prox_two_norm, "inf": prox_maximum_norm}
+_PROX: dict[Norm, Prox] = {1: prox_one_norm, 2: prox_two_norm, "inf": prox_maximum_norm}
 _CHANGED, _FALLEN = 0.005, 0.03
 """Share of the labels that may have changed, and by which the objective may have fallen, in the last ten iterations."""
 _ACCEPTED, _ROUNDS = 1e-2, 3
@@ -40,7 +40,7 @@ def rough_norm_svms(F: Rows, Y: Array, alpha: float, p: Array, *, norm: Norm, gr
     p : (m,) array, >= 0
         Weights of the samples.
     norm : 1, 2 or "inf"
-        Which norm.
+        Which norm; only a start may have another one.
     gram : (k, k) array
         `F.gram()`.
     """
@@ -72,7 +72,8 @@ def _trained(F: Rows, Y: Array, alpha: float, p: Array, norm: Norm, gram: Array)
     k = F.shape[1] - extra_columns(norm) + 1
     A = F if k == F.shape[1] else DenseRows(F.take(np.arange(F.shape[0]))[:, :k])
     progress = _Progress(Y, alpha, p, norm)
-    return A, hinge_admm(RoughRows.of(A), Y, p, alpha, gram[:k, :k], _PROX[norm], progress.settled), progress
+    prox = _PROX.get(norm, prox_two_norm)  # near enough to start from
+    return A, hinge_admm(RoughRows.of(A), Y, p, alpha, gram[:k, :k], prox, progress.settled), progress
 
 
 @dataclass
@@ -87,8 +88,7 @@ class _Progress:
     _value: float = field(default=np.inf)
 
     def values(self, W: Array, f: Array) -> Array:
-        w = np.abs(W[:-1])
-        size = {1: w.sum(axis=0), 2: np.linalg.norm(w, axis=0), "inf": w.max(axis=0, initial=0.0)}[self.norm]
+        size = np.linalg.norm(W[:-1], ord=order_of(self.norm), axis=0)
         return np.asarray(self.alpha * size + self.p @ np.maximum(0.0, 1.0 - self.Y * f))
 
     def settled(self, W: Array, f: Array) -> bool:
