@@ -10,6 +10,7 @@ from rarefy.core.best_subset.path import subset_path
 from rarefy.core.best_subset.problem import SubsetProblem
 from rarefy.core.best_subset.relaxation import Relaxed
 from rarefy.core.best_subset.solve import BestSubset
+from rarefy.core.linalg.columns import dense_columns
 from rarefy.core.linalg.rows import Array, as_rows
 from rarefy.exceptions import ParameterError
 from rarefy.selection._subset_problem import SubsetSetup
@@ -109,7 +110,7 @@ def _sizes(largest: int) -> list[int]:
 def _score(setup: SubsetSetup, chosen: Any, trained: Any, X: Any, y: Any) -> float:
     """Accuracy, or the share of the variance that is explained."""
     columns = setup.problem.members(chosen)
-    kept = as_rows(X).T.take(columns).T * setup.problem.scale[columns]
+    kept = dense_columns(as_rows(X), columns, setup.problem.scale[columns])
     scores: Array = kept @ trained.coef + trained.intercept
     if setup.classes is None:
         wanted = np.asarray(y, dtype=np.float64).reshape(len(scores), -1)

@@ -128,6 +128,12 @@ class Decomposition:
         """The numerical rank of X; if not complete, a number that it is at least."""
         return len(self.sigma)
 
+    def compressed(self, X: Rows) -> Rows:
+        """Rows with the same Gram matrix as X, of which this is the decomposition: no more than X has columns."""
+        if self.wide or not self.complete:
+            return X
+        return DenseRows(self.sigma[:, None] * self.scale * self.U.T)
+
     def leading(self, k: int | None = None) -> Spectrum:
         """The part of the k largest singular values; None means all of them."""
         kept = self.rank if k is None else k

@@ -1,0 +1,8 @@
+"""Data larger than memory: folders of blocks of rows, which estimators take in the place of an array."""
+
+from rarefy.blocks._arrays import from_arrays
+from rarefy.blocks._data import BlockColumns
+from rarefy.blocks._folder import BlockFolder, open
+from rarefy.blocks._iterator import BlockIterator, from_iterator
+
+__all__ = ["BlockColumns", "BlockFolder", "BlockIterator", "from_arrays", "from_iterator", "open"]
