@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.validation import validate_data
 
 from rarefy.core.linalg.rows import Array, Index, Rows
@@ -61,8 +61,10 @@ def validated(estimator: Any, X: Any, y: Any = None, *, reset: bool = True, **op
     check_columns(estimator, X, reset)
     if y is None:
         return X.rows()
-    y = check_array(y, ensure_2d=False, dtype=None, input_name="y", allow_nd=bool(options.get("multi_output")))
+    y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
     check_consistent_length(X, y)
+    if not options.get("multi_output"):
+        y = column_or_1d(y, warn=True)
     return X.rows(), y
 
 

@@ -275,7 +275,7 @@ def _singular_pairs(A: Rows, G: Array, tolerance: float) -> tuple[Array, Array]:
             break
         sigma, U = np.append(sigma, np.sqrt(lam[resolved])), np.hstack([U, Q[:, resolved]])
         rest = _cleaned(A, U, sigma, Q[:, ~resolved])
-        G = streamed_gram(A, rest)
+        G = streamed_gram(A, rest) if rest.shape[1] else G
     # The vectors found later were cleaned of those found earlier; now the earlier ones give way.
     orthonormal = np.linalg.qr(np.hstack([rest, U[:, ::-1]]))[0]
     return sigma, orthonormal[:, rest.shape[1] :][:, ::-1]
