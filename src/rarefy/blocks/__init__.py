@@ -4,5 +4,15 @@ from rarefy.blocks._arrays import from_arrays
 from rarefy.blocks._data import BlockColumns
 from rarefy.blocks._folder import BlockFolder, open
 from rarefy.blocks._iterator import BlockIterator, from_iterator
+from rarefy.blocks._tables import from_csv, from_parquet
 
-__all__ = ["BlockColumns", "BlockFolder", "BlockIterator", "from_arrays", "from_iterator", "open"]
+__all__ = [
+    "BlockColumns",
+    "BlockFolder",
+    "BlockIterator",
+    "from_arrays",
+    "from_csv",
+    "from_iterator",
+    "from_parquet",
+    "open",
+]
