@@ -97,7 +97,7 @@ def _code(
 ) -> str:  # fmt: skip
     """The same in Python: only what differs from the defaults."""
     first = repr(files[0]) if len(files) == 1 else repr(list(files))
-    given = {"target": target, "drop": list(drop) or None, "impute": impute}
+    given: dict[str, object] = {"target": target, "drop": list(drop) or None, "impute": impute}
     given |= {"dtype": dtype if dtype != "float64" else None}
     given |= {"sample_rows": learn_from if learn_from != SAMPLE else None, "random_state": seed or None}
     options = "".join(f", {name}={value!r}" for name, value in given.items() if value is not None)
