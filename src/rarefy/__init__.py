@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Any
 from rarefy.config import config_context, get_config, set_config
 
 if TYPE_CHECKING:
-    from rarefy import certificates, config, datasets, exceptions, inspection, kernel, metrics, ranking, selection
+    from rarefy import (
+        blocks,
+        certificates,
+        config,
+        datasets,
+        exceptions,
+        inspection,
+        kernel,
+        metrics,
+        ranking,
+        selection,
+    )
     from rarefy.certificates import (
         Certificate,
         KernelCertificate,
@@ -30,6 +41,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _SUBPACKAGES = (
+    "blocks",
     "certificates",
     "config",
     "datasets",
@@ -71,6 +83,7 @@ __all__ = [
     "StabilityReport",
     "SubsetCertificate",
     "best_subset_curve",
+    "blocks",
     "certificates",
     "certified_signs",
     "certify",

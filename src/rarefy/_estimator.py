@@ -12,6 +12,8 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
 
     _doc_link_module = "rarefy"
     _doc_link_template = "https://github.com/rarefy/rarefy/blob/main/docs/guide/{page}.rst"
+    _works_on_blocks: ClassVar[bool] = False
+    """Whether `fit` takes data in blocks."""
     _guide: ClassVar[str]
     """The page of the guide that the link in a notebook leads to."""
 

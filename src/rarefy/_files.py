@@ -20,6 +20,15 @@ def json_text(values: Any, level: int = 0) -> str:
     return "{\n" + ",\n".join(lines) + "\n" + " " * level + "}"
 
 
+def size_in_words(size: float) -> str:
+    """Bytes with three digits and a unit."""
+    for unit in ("B", "kB", "MB"):
+        if size < 1000.0:
+            return f"{size:.3g} {unit}"
+        size /= 1000.0
+    return f"{size:.3g} GB"
+
+
 def write_atomically(path: str | os.PathLike[str], text: str) -> None:
     """Write a text file; an interrupted write or a full disk leaves the old file, or none if there was none."""
     write_bytes_atomically(path, text.encode("utf-8"))

@@ -68,7 +68,7 @@ def set_config(**settings: Any) -> None:
         Any of
 
         - memory_budget : float or str, default=2e9. Bytes that kernel values may take, as a number or like "500MB":
-          they are kept in float64 if that fits, else in float32.
+          they are kept in float64 if that fits, else in float32. Of data in blocks never more is held at a time.
         - overflow : {"auto", "recompute", "disk"}, default="auto". What to do when they do not fit: compute them again
           whenever they are needed, or keep them in a temporary file; "auto" means whichever costs less.
         - scratch_folder : str, path or None, default=None. Where temporary files go; None means the system's folder.

@@ -9,6 +9,8 @@ Every error is also one of Python's own, so `except ValueError` keeps working::
         ├── TableError (ValueError)             a file or frame cannot be read or encoded as a table
         ├── MissingDataError (FileNotFoundError) a data set is not there, or another version of it
         ├── MissingExtraError (ImportError)     an optional dependency is not installed
+        ├── BlockError (ValueError)             blocks on disk are missing, damaged or changed
+        ├── MemoryBudgetError (MemoryError)     a step needs more memory than `memory_budget` allows
         ├── ModelFileError (ValueError)         a file holds no model of ours
         └── CertificateFileError (ValueError)   a file holds no certificate
     UserWarning
@@ -19,10 +21,12 @@ Every error is also one of Python's own, so `except ValueError` keeps working::
 """
 
 __all__ = [
+    "BlockError",
     "CertificateFileError",
     "DegenerateDataError",
     "DegenerateKernelWarning",
     "FewerFeaturesWarning",
+    "MemoryBudgetError",
     "MissingDataError",
     "MissingExtraError",
     "ModelFileError",
@@ -56,6 +60,14 @@ class MissingDataError(RarefyError, FileNotFoundError):
 
 class MissingExtraError(RarefyError, ImportError):
     """An optional dependency is not installed."""
+
+
+class BlockError(RarefyError, ValueError):
+    """Blocks on disk, or what gives blocks, are missing, damaged or changed."""
+
+
+class MemoryBudgetError(RarefyError, MemoryError):
+    """A step needs more memory than the setting `memory_budget` allows."""
 
 
 class ModelFileError(RarefyError, ValueError):

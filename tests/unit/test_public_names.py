@@ -15,6 +15,7 @@ import rarefy
 
 API = Path(__file__).parents[2] / "docs" / "api.rst"
 PUBLIC = (
+    "blocks",
     "certificates",
     "config",
     "datasets",

@@ -2,8 +2,10 @@
 
 import importlib
 import inspect
+import itertools
 import pkgutil
 import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,20 +15,14 @@ import rarefy
 import rarefy.backends
 import rarefy.core.linalg
 import rarefy.core.svm
+from rarefy.backends.block_rows import BlockRows, IteratorRows, Remembering
 from rarefy.backends.kernel_rows import KernelRows, KernelValues, kernel_rows
+from rarefy.backends.streamed_rows import ColumnsOf, RowsOf, StreamedColumns, StreamedRows
 from rarefy.core.linalg import rows as rows_module
 from rarefy.core.linalg.class_pairs import ClassPairs
+from rarefy.core.linalg.columns import column_deviations, gathered
 from rarefy.core.linalg.rough_rows import RoughRows
-from rarefy.core.linalg.rows import (
-    DenseRows,
-    Rows,
-    SparseRows,
-    TransposedRows,
-    as_rows,
-    column_deviations,
-    gathered,
-    streamed_gram,
-)
+from rarefy.core.linalg.rows import DenseRows, Rows, SparseRows, TransposedRows, as_rows, streamed_gram
 
 FORMS = {
     "dense": lambda A: DenseRows(A),
@@ -43,6 +39,25 @@ FORMS = {
     "transposed on demand": lambda A: KernelRows(A.T.shape, lambda rows: A.T[rows]).T,
     "transposed csr": lambda A: SparseRows(sp.csr_array(A.T)).T,
     "float32 on disk": lambda A: on_disk(A),
+    "blocks": lambda A: in_blocks(A),
+    "blocks of one row": lambda A: in_blocks(A, block_rows=1),
+    "blocks float32": lambda A: in_blocks(A.astype(np.float32)),
+    "blocks of csr": lambda A: in_blocks(sp.csr_array(A)),
+    "blocks of csr float32": lambda A: in_blocks(sp.csr_array(A.astype(np.float32))),
+    "transposed blocks": lambda A: in_blocks(A.T, block_rows=2).T,
+    "some rows of blocks": lambda A: RowsOf(in_blocks(np.repeat(A, 2, axis=0)), np.arange(0, 2 * len(A), 2)),
+    "rows of blocks in another order": lambda A: RowsOf(in_blocks(A[::-1]), np.arange(len(A))[::-1]),
+    "some rows of blocks of csr": lambda A: RowsOf(
+        in_blocks(sp.csr_array(np.repeat(A, 2, axis=0))), np.arange(1, 2 * len(A), 2)
+    ),
+    "some columns of blocks": lambda A: in_blocks(np.hstack([A, A])).columns(
+        np.arange(A.shape[1]) + A.shape[1] * (np.arange(A.shape[1]) % 2), np.ones(A.shape[1])
+    ),
+    "columns of blocks times numbers": lambda A: in_blocks(A / 2).scaled(2.0),
+    "columns of blocks of csr times numbers": lambda A: in_blocks(sp.csr_array(A * 4)).scaled(0.25),
+    "iterator": lambda A: IteratorRows(lambda: (A[i : i + 8] for i in range(0, len(A), 8))),
+    "iterator that uses its memory again": lambda A: IteratorRows(lambda: same_memory(A)),
+    "iterator of csr": lambda A: IteratorRows(lambda: (sp.csr_array(A[i : i + 8]) for i in range(0, len(A), 8))),
 }
 # Class pairs hold a matrix of their own shape: samples by classes, K blocks wide.
 PAIRS = {
@@ -64,6 +79,23 @@ def on_disk(A):
         rows, where = kernel_rows(values_of(A))
     assert where.startswith("on disk: ")
     return rows
+
+
+FOLDERS = tempfile.TemporaryDirectory(prefix="rarefy-test-rows-")
+NUMBERS = itertools.count()
+
+
+def in_blocks(A, block_rows=10):
+    return rarefy.blocks.from_arrays(Path(FOLDERS.name) / str(next(NUMBERS)), A, block_rows=block_rows).rows()
+
+
+def same_memory(A):
+    """Blocks that overwrite each other."""
+    memory = np.empty((8, A.shape[1]))
+    for start in range(0, len(A), 8):
+        part = A[start : start + 8]
+        memory[: len(part)] = part
+        yield memory[: len(part)]
 
 
 def class_pairs():
@@ -108,7 +140,8 @@ def test_every_class_of_rows_has_a_form():
     """Also those of other modules: whoever adds one adds it here."""
     pairs, _ = class_pairs()
     used = {type(make(np.eye(3))) for make in FORMS.values()} | {type(make(pairs)) for make in PAIRS.values()}
-    assert used == {DenseRows, SparseRows, KernelRows, ClassPairs, TransposedRows}
+    streamed = {KernelRows, BlockRows, IteratorRows, RowsOf, ColumnsOf, StreamedColumns}
+    assert used == {DenseRows, SparseRows, ClassPairs, TransposedRows} | streamed
     found = set()
     for package in (rarefy.core.linalg, rarefy.core.svm, rarefy.backends):
         for info in pkgutil.iter_modules(package.__path__):
@@ -116,7 +149,7 @@ def test_every_class_of_rows_has_a_form():
             for thing in vars(module).values():
                 if inspect.isclass(thing) and {"gram", "sketch", "blocks"} <= set(dir(thing)):
                     found.add(thing)
-    assert found - {Rows, rows_module.OnDemand, RoughRows} == used
+    assert found - {Rows, rows_module.OnDemand, RoughRows, StreamedRows, Remembering} == used
 
 
 def test_rough_rows_have_products_in_single_precision():
@@ -177,6 +210,7 @@ def test_take_subset_and_scaled(form, A):
     np.testing.assert_array_equal(form.take(index), A[index])
     np.testing.assert_allclose(form.take(index, T), A[index] @ T, rtol=1e-13, atol=1e-15)
     np.testing.assert_array_equal(form.subset(index).take(np.arange(4)), A[index])
+    np.testing.assert_array_equal(form.subset(index).subset(np.array([3, 0])).take(np.arange(2)), A[index[[3, 0]]])
     np.testing.assert_array_equal(form.T.subset(index[1:3]).take(np.arange(2)), A.T[index[1:3]])
     np.testing.assert_array_equal(form.scaled(0.5).take(np.arange(n)), A / 2)
 

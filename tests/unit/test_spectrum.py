@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from oracles import textbook
+from rarefy.backends.kernel_rows import KernelRows
 from rarefy.core.linalg.rows import as_rows
 from rarefy.core.linalg.sketch import Sketch
 from rarefy.core.linalg.spectrum import decompose, residual_norms2, resolve_rank
@@ -114,3 +115,23 @@ def test_a_leading_part_is_that_of_the_whole():
     assert (part.rank, part.numerical_rank) == (2, 4)
     assert part.next_singular_value == pytest.approx(1.0)
     assert part.energy == pytest.approx(34 / 35.04)
+
+
+def test_a_sketch_drawn_bit_by_bit_is_the_same(monkeypatch):
+    X = np.random.default_rng(0).standard_normal((50, 4))
+    whole = Sketch(7, 3).apply(as_rows(X)).take(np.arange(7))
+    monkeypatch.setattr("rarefy.core.linalg.sketch._DRAWN", 120)  # two rows of G at a time
+    np.testing.assert_allclose(Sketch(7, 3).apply(as_rows(X)).take(np.arange(7)), whole, rtol=1e-13)
+    G = np.random.default_rng(3).standard_normal((7, 50)) / np.sqrt(7)
+    np.testing.assert_allclose(whole, G @ X, rtol=1e-12)
+
+
+def test_data_with_all_singular_values_resolved_take_one_pass():
+    passes, X = [], np.random.default_rng(0).standard_normal((60, 5))
+    rows = KernelRows(X.shape, lambda part: passes.append(len(X[part])) or X[part])
+    found = decompose(rows)
+    assert sum(passes) == 60
+    np.testing.assert_allclose(found.sigma, np.linalg.svd(X, compute_uv=False), rtol=1e-10)
+    few = found.compressed(rows)
+    assert few.shape == (5, 5)
+    np.testing.assert_allclose(few.gram(), X.T @ X, rtol=1e-10)

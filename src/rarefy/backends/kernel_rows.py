@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rarefy._files import size_in_words
+from rarefy.backends.streamed_rows import StreamedRows
 from rarefy.config import current_config
-from rarefy.core.linalg import norms
-from rarefy.core.linalg.rows import BLOCK_ENTRIES, Array, DenseRows, Index, Rows, TransposedRows, edges, largest_of
+from rarefy.core.linalg.rows import BLOCK_ENTRIES, Array, DenseRows, Index, Rows, edges
 
 Block = Callable[[Any], Any]
 """Gives the rows of a slice or of an array of numbers, dense."""
@@ -19,12 +20,14 @@ Fill = Callable[[Any, NDArray[Any]], Any]
 """Writes such rows into an array, in its precision."""
 
 
-class KernelRows:
+class KernelRows(StreamedRows):
     """Rows that are computed block by block on demand; `block(rows)` gives dense rows.
 
     Products may take rows in single precision, which `fill(rows, out)` writes into an array: exponentials and products
     are twice as fast, and an array that is used again costs no fresh pages. Sums are in double precision.
     """
+
+    _overwritten = _budgeted = False
 
     def __init__(self, shape: tuple[int, int], block: Block, factor: float = 1.0, fill: Fill | None = None) -> None:
         self.shape = shape
@@ -34,27 +37,14 @@ class KernelRows:
     def dtype(self) -> np.dtype[Any]:
         return np.dtype(np.float64)
 
-    @property
-    def T(self) -> TransposedRows:
-        return TransposedRows(self)
+    def _blocks_in_storage(self, index: Index | None = None) -> Iterator[tuple[slice, Array]]:
+        yield from ((rows, self.take(rows)) for rows in edges(*self.shape))
 
-    def __matmul__(self, v: Array) -> Array:
-        product = np.empty((self.shape[0], *v.shape[1:]))
-        for rows, block in self._passing():
-            product[rows] = block @ v
-        return product
-
-    def transposed_product(self, u: Array) -> Array:
-        total = np.zeros((self.shape[1], *u.shape[1:]))
-        for rows, block in self._passing():
-            total += block.T @ u[rows]
-        return total
-
-    def _passing(self) -> Iterator[tuple[slice, Array]]:
+    def _passing(self) -> Iterator[tuple[slice, Rows]]:
         """Blocks that overwrite each other."""
         n, k = self.shape
         if self._fill is None:
-            yield from self.blocks()
+            yield from self._parts()
             return
         step = max(1, min(n, BLOCK_ENTRIES // max(k, 1)))
         single, double = np.empty((step, k), dtype=np.float32), np.empty((step, k))
@@ -65,27 +55,11 @@ class KernelRows:
             np.copyto(block, single[: len(block)])
             if self._factor != 1.0:
                 block *= self._factor
-            yield rows, block
-
-    def gram(self, w: Array | None = None, *, rough: bool = False) -> Array:
-        G = np.zeros((self.shape[1], self.shape[1]))
-        for rows, block in self.blocks():
-            G += block.T @ (block if w is None else block * w[rows, None])
-        return G
-
-    def sketch(self, G: Array) -> Array:
-        total = np.zeros((len(G), self.shape[1]))
-        for rows, block in self.blocks():
-            total += G[:, rows] @ block
-        return total
+            yield rows, DenseRows(block)
 
     def take(self, index: Index | slice, T: Array | None = None) -> Array:
         dense = self._factor * np.asarray(self._block(index), dtype=np.float64)
         return dense if T is None else dense @ T
-
-    def blocks(self, T: Array | None = None) -> Iterator[tuple[slice, Array]]:
-        for rows in edges(*self.shape):
-            yield rows, self.take(rows, T)
 
     def subset(self, index: Index) -> "KernelRows":
         index = np.arange(self.shape[0])[index]
@@ -95,15 +69,6 @@ class KernelRows:
 
     def scaled(self, factor: float) -> "KernelRows":
         return KernelRows(self.shape, self._block, self._factor * factor, self._fill)
-
-    def row_norms(self) -> Array:
-        return norms.row_norms(self.blocks(), self.shape[0])
-
-    def column_norms(self) -> Array:
-        return norms.column_norms(self.blocks(), self.shape[1])
-
-    def largest_entry(self) -> float:
-        return largest_of(self.blocks())
 
 
 @dataclass(frozen=True)
@@ -138,15 +103,7 @@ def kernel_rows(values: KernelValues, reserved: float = 0.0) -> tuple[Rows, str]
 
 
 def _too_large(size: float, budget: float) -> str:
-    return f"{_bytes(size)} do not fit memory_budget={_bytes(budget)}"
-
-
-def _bytes(size: float) -> str:
-    for unit in ("B", "kB", "MB"):
-        if size < 1000.0:
-            return f"{size:.3g} {unit}"
-        size /= 1000.0
-    return f"{size:.3g} GB"
+    return f"{size_in_words(size)} do not fit memory_budget={size_in_words(budget)}"
 
 
 def _fits_disk(size: float) -> bool:

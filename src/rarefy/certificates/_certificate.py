@@ -8,8 +8,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.utils import check_array
 
+from rarefy._input import validated_alone
 from rarefy.certificates._claims import Claims
 from rarefy.certificates._columns import all_names, kept_names, positions_by_name
 from rarefy.certificates._equality import EqualByContent
@@ -209,7 +209,7 @@ class Certificate(Claims, EqualByContent):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, data in blocks} of shape (n_samples, n_features)
             The data that the selection was made on. Of a data frame, kept columns are found by their names, if the
             certificate has them; then the order of columns does not matter.
         y : array-like of shape (n_samples,) or None, default=None
@@ -227,7 +227,7 @@ class Certificate(Claims, EqualByContent):
         if faults:
             return Verification.refused("; ".join(faults))
         columns = getattr(X, "columns", None)
-        X = check_array(X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
+        X = validated_alone(X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
         whole = as_rows(X)
         self._check_shape(whole)
         indices = positions_by_name(self.names, columns, self.indices, len(self.weights))

@@ -5,10 +5,11 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils import check_consistent_length
 from sklearn.utils._param_validation import StrOptions
 
 from rarefy._fit import checked_arguments
+from rarefy._input import validated_alone
 from rarefy._parameters import COUNT, POSITIVE, SHARE, draw_seed
 from rarefy.certificates._certificate import Certificate, make_certificate
 from rarefy.certificates._columns import all_names, checked_weights, support_indices
@@ -57,7 +58,7 @@ def certify(
 
     Parameters
     ----------
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+    X : {array-like, sparse matrix, data in blocks} of shape (n_samples, n_features)
         The data.
     support : array-like
         The subset: a mask of length n_features, indices, or (for a data frame) column names.
@@ -102,7 +103,7 @@ def certify(
     'none'
     """
     names = getattr(X, "columns", None) if feature_names is None else all_names(feature_names, np.shape(X)[1])
-    X = check_array(X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
+    X = validated_alone(X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
     indices = support_indices(support, X.shape[1], names)
     selection = Selection(indices, checked_weights(weights, len(indices), "certify"))
     whole, sketch = as_rows(X), None

@@ -16,21 +16,49 @@ def fingerprint(X: Any) -> str:
     Parameters
     ----------
     X : ndarray, sparse matrix or Rows
-        Validated data.
+        Validated data; of rows that know their fingerprint it is taken as it is.
     """
+    known = getattr(X, "fingerprint", None)
+    if known is not None:
+        return str(known)
     X = X.matrix if isinstance(X, SparseRows) else X
-    hashes = [hashlib.sha256() for _ in range(3)]
+    running = Fingerprint()
     if sp.issparse(X):
-        A = sp.csr_array(X, copy=True)
-        A.sum_duplicates()
-        A.eliminate_zeros()
-        _add(hashes, np.diff(A.indptr), A.indices, A.data)
+        running.add(X)
     else:
         for block in _blocks(X):
+            running.add(block)
+    return running.of(X.shape)
+
+
+class Fingerprint:
+    """The same for data that come block by block, whatever the blocks are."""
+
+    def __init__(self) -> None:
+        self._hashes = [hashlib.sha256() for _ in range(3)]
+
+    def add(self, block: Any) -> None:
+        """The next rows, dense or sparse."""
+        if sp.issparse(block):
+            A = sp.csr_array(block, copy=True)
+            A.sum_duplicates()
+            A.eliminate_zeros()
+            self._add(np.diff(A.indptr), A.indices, A.data)
+        elif np.all(block):  # every entry is there, so that none has to be looked for
+            n, k = block.shape
+            self._add(np.full(n, k), np.broadcast_to(np.arange(k), (n, k)), block)
+        else:
             rows, columns = np.nonzero(block)
-            _add(hashes, np.bincount(rows, minlength=len(block)), columns, block[rows, columns])
-    shape = f"{X.shape[0]} {X.shape[1]} ".encode()
-    return hashlib.sha256(shape + b"".join(one.digest() for one in hashes)).hexdigest()
+            self._add(np.bincount(rows, minlength=len(block)), columns, block[rows, columns])
+
+    def of(self, shape: tuple[int, int]) -> str:
+        """The fingerprint of all that was added."""
+        whole = f"{shape[0]} {shape[1]} ".encode()
+        return hashlib.sha256(whole + b"".join(one.digest() for one in self._hashes)).hexdigest()
+
+    def _add(self, counts: Any, columns: Any, values: Any) -> None:
+        for one, part, kind in zip(self._hashes, (counts, columns, values), ("<i8", "<i8", "<f8"), strict=True):
+            one.update(np.ascontiguousarray(part, dtype=kind).data)
 
 
 def _blocks(X: Any) -> Iterator[Any]:
@@ -39,8 +67,3 @@ def _blocks(X: Any) -> Iterator[Any]:
         return
     step = max(1, (1 << 20) // max(1, X.shape[1]))
     yield from (X[start : start + step] for start in range(0, X.shape[0], step))
-
-
-def _add(hashes: list[Any], counts: Any, columns: Any, values: Any) -> None:
-    for one, part, kind in zip(hashes, (counts, columns, values), ("<i8", "<i8", "<f8"), strict=True):
-        one.update(np.ascontiguousarray(part, dtype=kind).tobytes())

@@ -6,7 +6,8 @@ import numpy as np
 
 from rarefy.certificates._objective import targets
 from rarefy.core.certificates.witness import Witnesses, lower_bound, upper_bound
-from rarefy.core.linalg.rows import DenseRows, Index, Rows
+from rarefy.core.linalg.columns import dense_columns
+from rarefy.core.linalg.rows import Index, Rows
 from rarefy.core.svm.hulls import enclosing_ball, squared_margin
 from rarefy.exceptions import ParameterError
 
@@ -43,7 +44,7 @@ def _all_rows_faults(c: "Certificate", X: Rows, indices: Index, y: Any) -> list[
     others[c.rows] = False
     if claim.dual[others].any():
         return ["a row that was left out matters"]
-    kept = DenseRows((X.T.take(indices) * c.weights[:, None]).T)
+    kept = dense_columns(X, indices, c.weights)
     every, ones = np.arange(len(indices)), np.ones(len(indices))
     lower = lower_bound(kept, Y, claim.C, claim.loss, claim.dual)
     points = Witnesses(claim.dual, claim.coef, claim.intercept)
@@ -59,7 +60,7 @@ def measured(X: Rows, indices: Index, weights: Any, y: Any) -> dict[str, float]:
         raise ParameterError(
             f"A margin lies between two classes; y has {len(classes)}. Pass one pair of classes, or leave y out."
         )
-    kept = DenseRows((X.T.take(indices) * weights[:, None]).T)
+    kept = dense_columns(X, indices, weights)
     return {
         "squared_margin_before": squared_margin(X, groups),
         "squared_margin_after": squared_margin(kept, groups),

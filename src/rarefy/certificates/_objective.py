@@ -8,7 +8,8 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from rarefy.core.certificates.witness import Witnesses, lower_bound, upper_bound
-from rarefy.core.linalg.rows import Array, DenseRows, Index, Rows
+from rarefy.core.linalg.columns import dense_columns
+from rarefy.core.linalg.rows import Array, Index, Rows
 from rarefy.core.losses.margins import LossName, MarginLoss
 from rarefy.core.svm.linear_model import linear_model
 from rarefy.exceptions import ParameterError
@@ -93,7 +94,7 @@ class Objective:
 def make_objective(X: Rows, indices: Index, weights: Array, y: Any, loss: LossName, C: float) -> Objective:
     """Train with all columns and with the kept ones, and state what the two models prove."""
     Y, rule, costs = targets(y, loss), MarginLoss(loss), np.full(X.shape[0], C)
-    kept = DenseRows((X.T.take(indices) * np.minimum(weights, 1.0)[:, None]).T)
+    kept = dense_columns(X, indices, np.minimum(weights, 1.0))
     whole = [linear_model(X, column, costs, rule) for column in Y.T]
     part = [linear_model(kept, column, costs, rule) for column in Y.T]
     dual = np.column_stack([model.beta for model in whole])

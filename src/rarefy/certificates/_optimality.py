@@ -11,7 +11,8 @@ from rarefy.core.best_subset.search import choice
 from rarefy.core.best_subset.solve import best_subset
 from rarefy.core.certificates.subset import SubsetBounds
 from rarefy.core.certificates.witness import lower_bound, objective_above
-from rarefy.core.linalg.rows import Array, DenseRows, Index, Rows
+from rarefy.core.linalg.columns import dense_columns
+from rarefy.core.linalg.rows import Array, Index, Rows
 from rarefy.core.losses.margins import LossName, MarginLoss
 from rarefy.core.svm.linear_model import linear_model
 
@@ -104,7 +105,7 @@ def make_optimality(X: Rows, indices: Index, weights: Array, y: Any, objective: 
     own = choice(problem, indices)
     chosen = found.chosen if found.chosen.value <= own.value else own
     trained = problem.train(chosen.groups, tol=1e-8)
-    kept = DenseRows((X.T.take(indices) * np.minimum(weights, 1.0)[:, None]).T)
+    kept = dense_columns(X, indices, np.minimum(weights, 1.0))
     own_dual = np.column_stack([linear_model(kept, y, costs, rule).beta for y in Y.T])
     points = Optimality(0.0, found.relaxed.dual, 0.0, own_dual, chosen.groups, 0.0, trained.coef, trained.intercept)
     lower, own_lower, best = _proved(X, indices, weights, Y, loss, C, points)
@@ -119,6 +120,13 @@ def _proved(
     """What the three points prove: of all choices, of the kept columns, and of the best ones."""
     costs, d = np.full(len(Y), C), X.shape[1]
     bounds = SubsetBounds(X, Y, costs, loss, np.ones(d), np.arange(d))
-    kept = DenseRows((X.T.take(indices) * np.minimum(weights, 1.0)[:, None]).T)
-    best = objective_above(X.T.take(points.best).T, Y, costs, loss, points.best_coef, points.best_intercept)
+    kept = dense_columns(X, indices, np.minimum(weights, 1.0))
+    best = objective_above(
+        dense_columns(X, points.best, np.ones(len(points.best))),
+        Y,
+        costs,
+        loss,
+        points.best_coef,
+        points.best_intercept,
+    )
     return bounds.of(points.dual).over(len(indices)), lower_bound(kept, Y, C, loss, points.own_dual), best

@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_array
 
+from rarefy._input import validated_alone
 from rarefy._pictures import data_frame
 from rarefy.certificates._columns import kept_names
 from rarefy.certificates._equality import EqualByContent
@@ -21,7 +21,8 @@ from rarefy.core.best_subset.problem import SubsetProblem, Trained
 from rarefy.core.certificates.subset import SubsetBounds
 from rarefy.core.certificates.verify import Verification
 from rarefy.core.certificates.witness import objective_above
-from rarefy.core.linalg.rows import Array, Index, Rows, as_rows, column_deviations
+from rarefy.core.linalg.columns import column_deviations, dense_columns
+from rarefy.core.linalg.rows import Array, Index, Rows, as_rows
 from rarefy.core.losses.margins import LossName
 from rarefy.exceptions import ParameterError
 
@@ -189,7 +190,7 @@ class SubsetCertificate(EqualByContent):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, data in blocks} of shape (n_samples, n_features)
             The data that the choice was made on. Of a data frame, columns are found by their names, if the certificate
             has all of them.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
@@ -206,7 +207,7 @@ class SubsetCertificate(EqualByContent):
         if faults:
             return Verification.refused("; ".join(faults))
         columns = getattr(X, "columns", None)
-        X = check_array(X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
+        X = validated_alone(X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
         if X.shape[1] != self.n_features:
             raise ParameterError(f"This certificate is about {self.n_features} columns; X has {X.shape[1]}.")
         if y is None:
@@ -349,7 +350,7 @@ def make_subset_certificate(
     proved = found.over(n_chosen)
     if tree is not None and leaf_duals is not None:
         proved = max(proved, bounds.of_tree(tree, leaf_duals, n_chosen))
-    kept = (p.columns.take(columns) * p.scale[columns, None]).T
+    kept = dense_columns(p.X, columns, p.scale[columns])
     reached = objective_above(kept, p.Y, p.costs, loss, trained.coef, trained.intercept)
     lower, upper = stated(proved, reached)
     always, never = found.settled(n_chosen, upper)

@@ -10,6 +10,7 @@ from rarefy.certificates._json_values import numbers
 from rarefy.certificates._objective import targets
 from rarefy.core.certificates.subset import SubsetBounds
 from rarefy.core.certificates.witness import objective_above
+from rarefy.core.linalg.columns import dense_columns
 from rarefy.core.linalg.rows import Array, Index, Rows
 from rarefy.exceptions import ParameterError
 
@@ -62,7 +63,7 @@ def subset_faults(c: "SubsetCertificate", X: Rows, costs: Array, Y: Array, scale
         return wrong
     groups: Index = np.arange(c.n_features) if c.groups is None else c.groups
     with np.errstate(all="ignore"):  # points from a file may have any numbers
-        kept = (X.T.take(c.indices) * scale[c.indices, None]).T
+        kept = dense_columns(X, c.indices, scale[c.indices])
         upper = objective_above(kept, Y, costs, c.loss, c.coef, c.intercept)
         bounds = SubsetBounds(X, Y, costs, c.loss, scale, groups)
         faults = [] if c.objective >= upper else [f"the chosen columns reach {upper:.9g}, not {c.objective:.9g}"]

@@ -20,7 +20,8 @@ from sklearn.svm import SVC
 from rarefy.certificates import Certificate
 from rarefy.certificates._objective import Objective, make_objective, stated, targets
 from rarefy.core.certificates.witness import Witnesses, lower_bound, upper_bound
-from rarefy.core.linalg.rows import Array, DenseRows, Index, Rows, as_rows
+from rarefy.core.linalg.columns import dense_columns
+from rarefy.core.linalg.rows import Array, Index, Rows, as_rows
 from rarefy.core.losses.margins import MarginLoss
 from rarefy.core.svm.linear_model import LinearModel, linear_model
 from rarefy.exceptions import ParameterError
@@ -85,7 +86,7 @@ def weighted_columns(X: Rows, selector: Any) -> Rows:
         weights: Array = getattr(selector, "weights_", np.ones(len(columns)))
     else:
         columns, weights = found.indices, found.weights
-    return DenseRows((X.T.take(columns) * weights[:, None]).T)
+    return dense_columns(X, columns, weights)
 
 
 def certified_for_all(certificate: Certificate, found: AllRows, X: Any, y: Any, C: float) -> Certificate:

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rarefy._estimator import Estimator
 from rarefy._fit import fit_method
+from rarefy._input import RowSource, kept_columns, validated
 from rarefy._parameters import COUNT, SHARE
 from rarefy._selection_table import SelectionTable
 from rarefy._warnings import warn_user
@@ -126,6 +127,24 @@ class BaseSelector(SelectionTable, SelectorMixin, Estimator, ABC):
         check_is_fitted(self)
         return self.support_
 
+    def transform(self, X: Any) -> Any:
+        """Keep the selected columns.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data in blocks} of shape (n_samples, n_features)
+            Data with the columns seen in `fit`.
+
+        Returns
+        -------
+        X_kept : {array, sparse matrix, BlockColumns} of shape (n_samples, n_selected)
+            The selected columns, in their original order.
+        """
+        if isinstance(X, RowSource):
+            check_is_fitted(self)
+            return kept_columns(self, X)
+        return super().transform(X)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -136,13 +155,15 @@ class BaseSelector(SelectionTable, SelectorMixin, Estimator, ABC):
 class UnsupervisedSelector(BaseSelector):
     """A selector that looks at the data only."""
 
+    _works_on_blocks = True
+
     @fit_method
     def fit(self, X: Any, y: Any = None) -> Self:
         """Select features.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, data in blocks} of shape (n_samples, n_features)
             The data; sparse input is never made dense.
         y : None
             Ignored; for the supervised form see `SupportVectorSelector`.
@@ -152,7 +173,7 @@ class UnsupervisedSelector(BaseSelector):
         self : object
             The fitted selector.
         """
-        X = validate_data(self, X, **ACCEPTED)
+        X = validated(self, X, **ACCEPTED)
         return self._finish(X, None)
 
 

@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import validate_data
 
 from rarefy._fit import fit_method
+from rarefy._input import validated
 from rarefy._parameters import COUNT, NOT_NEGATIVE, POSITIVE
 from rarefy._progress import progress_bar
 from rarefy._warnings import warn_user
@@ -121,6 +121,7 @@ class BestSubsetSelector(BaseSelector):
     """
 
     _guide = "best_subset"
+    _works_on_blocks = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_features_to_select": [*N_FEATURES, StrOptions({"auto"})],
         "loss": [StrOptions({"auto", *LOSSES})],
@@ -176,7 +177,7 @@ class BestSubsetSelector(BaseSelector):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, data in blocks} of shape (n_samples, n_features)
             The data; sparse input is never made dense.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Class labels of any type, or numbers.
@@ -188,7 +189,7 @@ class BestSubsetSelector(BaseSelector):
         self : object
             The fitted selector.
         """
-        X, y = validate_data(self, X, y, multi_output=True, **ACCEPTED)
+        X, y = validated(self, X, y, multi_output=True, **ACCEPTED)
         found = self._select(X, y, sample_weight)
         self._warn_if_fewer(found)
         return self._store(found)

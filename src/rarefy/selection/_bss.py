@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils import check_consistent_length
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import validate_data
 
 from rarefy._fit import fit_method
+from rarefy._input import validated
 from rarefy._parameters import COUNT, SHARE
 from rarefy._progress import progress_bar
 from rarefy._warnings import warn_user
@@ -155,7 +155,7 @@ class BSSSelector(SpectralSelector):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, data in blocks} of shape (n_samples, n_features)
             The data; sparse input is never made dense.
         y : array-like of shape (n_samples,) or None, default=None
             Labels or responses, for a `target` that is an objective; ignored otherwise.
@@ -165,7 +165,7 @@ class BSSSelector(SpectralSelector):
         self : object
             The fitted selector.
         """
-        X = validate_data(self, X, **ACCEPTED)
+        X = validated(self, X, **ACCEPTED)
         return self._finish(X, y)
 
     def _select(self, X: Any, y: Any) -> SelectionResult:

@@ -6,6 +6,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from rarefy._warnings import warn_user
 from rarefy.core.linalg.rows import as_rows
+from rarefy.core.linalg.spectrum import decompose
 from rarefy.core.sparsify.pivoted_qr import pivoted_columns
 from rarefy.exceptions import DegenerateDataError, TruncatedRankWarning
 from rarefy.selection._base import N_FEATURES, SelectionResult, UnsupervisedSelector, resolve_budget
@@ -71,7 +72,10 @@ class RRQRSelector(UnsupervisedSelector):
 
     def _select(self, X: Any, y: Any) -> SelectionResult:
         budget = resolve_budget(self.n_features_to_select, X.shape[1])
-        found = pivoted_columns(as_rows(X), budget, past_rank=self.past_rank == "continue")
+        rows = as_rows(X)
+        if getattr(rows, "prefers_gram", False):  # few rows with the same products of columns lead to the same pivots
+            rows = decompose(rows).compressed(rows)
+        found = pivoted_columns(rows, budget, past_rank=self.past_rank == "continue")
         if found.rank == 0:
             raise DegenerateDataError(
                 f"{type(self).__name__} got data in which every entry is zero; check how X was read."

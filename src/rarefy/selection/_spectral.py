@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from rarefy._input import RowSource, kept_columns
 from rarefy._parameters import draw_seed
 from rarefy._warnings import warn_user
 from rarefy.certificates import Certificate
@@ -59,15 +60,17 @@ class SpectralSelector(UnsupervisedSelector):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, data in blocks} of shape (n_samples, n_features)
             Data with the columns seen in `fit`.
 
         Returns
         -------
-        XR : {array, sparse matrix} of shape (n_samples, n_selected)
+        XR : {array, sparse matrix, BlockColumns} of shape (n_samples, n_selected)
             The columns that the certificate is about.
         """
         check_is_fitted(self)
+        if isinstance(X, RowSource):
+            return kept_columns(self, X)
         X = validate_data(self, X, reset=False, **ACCEPTED)
         kept = X[:, np.flatnonzero(self.support_)]
         return kept if np.all(self.weights_ == 1.0) else _times_columns(kept, self.weights_)
@@ -114,7 +117,9 @@ class SpectralSelector(UnsupervisedSelector):
                 "to select. Check how X was read or preprocessed."
             )
         spec = whole.leading(None if everything else self._n_dimensions(whole, budget))
-        chosen = _all_columns(used, X.shape[1]) if everything else self._choose(rows, spec, budget, rng)
+        # A choice of columns depends on the products of columns only, and so on few rows that have the same.
+        few = whole.compressed(rows) if isinstance(X, Rows) else rows
+        chosen = _all_columns(used, X.shape[1]) if everything else self._choose(few, spec, budget, rng)
         if not self.rescale:
             chosen = replace(chosen, selection=chosen.selection.with_unit_weights(), weighting="unit")
         found = with_proof(measure(spec, chosen.selection, chosen.residual2), rows, chosen.selection)
@@ -179,6 +184,8 @@ class SpectralSelector(UnsupervisedSelector):
 
 def _columns_in_use(X: Any) -> Index:
     """Indices of the columns that have a nonzero entry."""
+    if isinstance(X, Rows):
+        return np.flatnonzero(X.column_norms())
     if sp.issparse(X):
         X = X.tocsr()
         return np.flatnonzero(np.bincount(X.indices[X.data != 0], minlength=X.shape[1]))

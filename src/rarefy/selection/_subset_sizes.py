@@ -10,7 +10,8 @@ from rarefy.core.best_subset.path import subset_path
 from rarefy.core.best_subset.problem import SubsetProblem
 from rarefy.core.best_subset.relaxation import Relaxed
 from rarefy.core.best_subset.solve import BestSubset
-from rarefy.core.linalg.rows import Array, as_rows
+from rarefy.core.linalg.columns import dense_columns
+from rarefy.core.linalg.rows import Array, Rows, as_rows
 from rarefy.exceptions import ParameterError
 from rarefy.selection._subset_problem import SubsetSetup
 
@@ -84,18 +85,23 @@ def cross_validated_sizes(
         Those to compare, ascending; None means the usual ones.
     """
     sizes = sizes or _sizes(min(whole.problem.n_groups, _LARGEST, max(10, X.shape[0] // 2)))
-    folds = list(check_cv(cv, y, classifier=whole.classes is not None).split(X, y))
+    splitter = check_cv(cv, y, classifier=whole.classes is not None)
+    folds = list(splitter.split(np.zeros(X.shape[0]) if isinstance(X, Rows) else X, y))
     scores = np.empty((len(folds), len(sizes)))
     for k, (train, test) in enumerate(folds):
-        setup = make(X[train], y[train], None if sample_weight is None else np.asarray(sample_weight)[train])
+        setup = make(_some(X, train), y[train], None if sample_weight is None else np.asarray(sample_weight)[train])
         path = subset_path(setup.problem, sizes, gap_tol=_FOLD_GAP, max_iter=_FOLD_STEPS, thorough=False)
         for j, point in enumerate(path):
-            scores[k, j] = _score(setup, point.chosen.groups, point.chosen.trained, X[test], y[test])
+            scores[k, j] = _score(setup, point.chosen.groups, point.chosen.trained, _some(X, test), y[test])
     mean, error = scores.mean(axis=0), scores.std(axis=0, ddof=1) / np.sqrt(len(folds))
     best = int(np.argmax(mean))
     enough = int(np.argmax(mean >= mean[best] - error[best]))
     results = {"n_features": np.array(sizes), "mean_test_score": mean, "std_test_score": scores.std(axis=0)}
     return sizes[enough], results
+
+
+def _some(X: Any, index: Any) -> Any:
+    return X.subset(index) if isinstance(X, Rows) else X[index]
 
 
 def _sizes(largest: int) -> list[int]:
@@ -109,7 +115,7 @@ def _sizes(largest: int) -> list[int]:
 def _score(setup: SubsetSetup, chosen: Any, trained: Any, X: Any, y: Any) -> float:
     """Accuracy, or the share of the variance that is explained."""
     columns = setup.problem.members(chosen)
-    kept = as_rows(X).T.take(columns).T * setup.problem.scale[columns]
+    kept = dense_columns(as_rows(X), columns, setup.problem.scale[columns])
     scores: Array = kept @ trained.coef + trained.intercept
     if setup.classes is None:
         wanted = np.asarray(y, dtype=np.float64).reshape(len(scores), -1)

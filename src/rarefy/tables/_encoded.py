@@ -39,7 +39,7 @@ class EncodedColumn:
     def encode(self, values: NDArray[Any], kind: str, source: str) -> NDArray[np.float64]:
         """Numbers of shape (n_rows, n_outputs); missing values stay missing if nothing replaces them."""
         if self.kind == "category":
-            return self._indicators(_as_strings(values))
+            return self._indicators(as_strings(values))
         numbers = values if values.dtype != object else _no_numbers(self, values, kind, source)
         if self.kind == "boolean":
             strange = ~(np.isnan(numbers) | (numbers == 0.0) | (numbers == 1.0))
@@ -92,7 +92,7 @@ def _shown(values: Any) -> str:
     return quoted(repr(values))
 
 
-def _as_strings(values: NDArray[Any]) -> Strings:
+def as_strings(values: NDArray[Any]) -> Strings:
     """Codes of a column; numbers are written as people write them."""
     if values.dtype == object:
         return Strings.of(values)

@@ -18,7 +18,8 @@ from functools import cached_property
 
 import numpy as np
 
-from rarefy.core.linalg.rows import Array, DenseRows, Index, Rows, gathered
+from rarefy.core.linalg.columns import dense_columns, gathered
+from rarefy.core.linalg.rows import Array, DenseRows, Index, Rows
 from rarefy.core.losses.margins import MarginLoss, best_intercept
 from rarefy.core.svm.linear_model import LinearModel, linear_model, rows_of
 from rarefy.core.svm.linear_models import linear_models, trained_together
@@ -129,9 +130,7 @@ class SubsetProblem:
         n, d = self.X.shape
         if d > n:
             return rows_of(self.columns.gram(self.scale**2))
-        dense = self.columns.take(np.arange(d))  # a copy
-        dense *= self.scale[:, None]
-        return DenseRows(dense.T)
+        return dense_columns(self.X, np.arange(d), self.scale)
 
     def empty_value(self) -> float:
         """The objective of the intercepts alone."""

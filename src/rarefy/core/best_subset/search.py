@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rarefy.core.best_subset.problem import SubsetProblem, Trained
-from rarefy.core.linalg.rows import Array, Index, Rows
+from rarefy.core.linalg.rows import Array, Index, Rows, TransposedRows
 
 _TRIED = 12
 """Exchanges that are trained, of those that the model likes best, before a set counts as one that none makes better."""
@@ -193,4 +193,9 @@ def _modelled(problem: SubsetProblem, found: Choice, others: Index) -> Array:
 
 def _squares(A: Rows, D: Array) -> Array:
     """Sums of squares of each row, weighted."""
+    if isinstance(A, TransposedRows):  # one pass over what is transposed
+        total = np.zeros(A.shape[0])
+        for rows, block in A.T.blocks():
+            total += D[rows] @ block**2
+        return total
     return np.concatenate([block**2 @ D for _, block in A.blocks()])

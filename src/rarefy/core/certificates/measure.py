@@ -11,6 +11,7 @@ import scipy.linalg as sl
 
 from rarefy.core.certificates.measurement import EPS, Interval, Measurement
 from rarefy.core.certificates.proof import proved_interval
+from rarefy.core.linalg.columns import column_means
 from rarefy.core.linalg.rows import Array, Rows
 from rarefy.core.linalg.spectrum import Decomposition, Spectrum
 from rarefy.core.linalg.threads import threads_for
@@ -82,7 +83,7 @@ def with_span(found: Measurement, X: Rows, selection: Selection, whole: Decompos
     found : Measurement
         What was measured.
     X : Rows of shape (n, d)
-        The data.
+        The data; of tall data that are wholly decomposed only the decomposition is looked at.
     selection : Selection
         Which columns are kept.
     whole : Decomposition
@@ -91,6 +92,7 @@ def with_span(found: Measurement, X: Rows, selection: Selection, whole: Decompos
     k = len(selection.indices)
     if k >= found.numerical_rank == found.rank:
         return found
+    X = whole.compressed(X)
     Q, R, _ = sl.qr(X.T.take(selection.indices).T, mode="economic", pivoting=True, check_finite=False)
     size = np.abs(R.diagonal())
     Q = Q[:, size > max(X.shape) * EPS * float(size.max(initial=0.0))]
@@ -103,11 +105,11 @@ def with_span(found: Measurement, X: Rows, selection: Selection, whole: Decompos
 def dominant_mean(X: Rows) -> dict[str, float]:
     """The share of the squared norm that the mean of the rows carries, by name, if it is more than half."""
     n = X.shape[0]
-    norms = X.row_norms()
+    norms = X.column_norms()
     largest = float(norms.max(initial=0.0))
     if n < 2 or not 0.0 < largest < np.inf:
         return {}
-    mean = X.sketch(np.full((1, n), 1.0 / n))[0]
+    mean = column_means(X)
     share = n * float(np.sum((mean / largest) ** 2)) / float(np.sum((norms / largest) ** 2))
     return {"mean_share": min(share, 1.0)} if share > _DOMINANT else {}
 

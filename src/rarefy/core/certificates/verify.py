@@ -26,7 +26,7 @@ import scipy.sparse.linalg as spla
 from rarefy.core.certificates.kernel_values import Regularised
 from rarefy.core.certificates.measurement import EPS, RESOLVED, Interval, Measurement
 from rarefy.core.certificates.proof import LARGEST, GramPair
-from rarefy.core.linalg.rows import Array, Index, Rows
+from rarefy.core.linalg.rows import Array, DenseRows, Index, Rows
 from rarefy.core.linalg.threads import threads_for
 
 _EQUAL = 1e-6
@@ -201,6 +201,8 @@ def _explained(X: Rows, indices: Index, found: _Found, claimed: Measurement) -> 
 
 def _span_share(X: Rows, indices: Index) -> float:
     """Share of the squared norm of X in the span of some columns, through their singular vectors."""
+    if X.shape[0] > X.shape[1]:  # the triangle of X = Q T has the same lengths and angles
+        X = DenseRows(_triangle(X))
     kept = X.T.take(indices).T
     U, s, _ = np.linalg.svd(kept, full_matrices=False)
     U = U[:, s > max(kept.shape) * EPS * float(s.max(initial=0.0))]
@@ -253,8 +255,17 @@ def verify_regularised(X: Rows, indices: Index, weights: Array, claimed: Regular
 
 def _with_null_row(X: Rows) -> Array:
     """X, or for tall data the triangle of X = Q T and one row of zeros for all directions that have no columns."""
-    T = X.T.take(np.arange(X.shape[1])).T
-    return T if X.shape[0] <= X.shape[1] else np.vstack([np.linalg.qr(T, mode="r"), np.zeros((1, T.shape[1]))])
+    if X.shape[0] <= X.shape[1]:
+        return X.T.take(np.arange(X.shape[1])).T
+    return np.vstack([_triangle(X), np.zeros((1, X.shape[1]))])
+
+
+def _triangle(A: Rows) -> Array:
+    """T of A = Q T by Householder QR, block by block."""
+    triangle = np.zeros((0, A.shape[1]))
+    for _, block in A.blocks():
+        triangle = np.asarray(np.linalg.qr(np.vstack([triangle, block]), mode="r"))
+    return triangle
 
 
 def _remeasure(X: Rows, indices: Index, weights: Array, claimed: Measurement) -> _Found:
@@ -262,10 +273,7 @@ def _remeasure(X: Rows, indices: Index, weights: Array, claimed: Measurement) ->
     n, d = X.shape
     wide = d > n
     A = X.T if wide else X
-    triangle = np.zeros((0, A.shape[1]))
-    for _, block in A.blocks():
-        triangle = np.asarray(np.linalg.qr(np.vstack([triangle, block]), mode="r"))
-    _, sigma, Wt = np.linalg.svd(triangle, full_matrices=False)
+    _, sigma, Wt = np.linalg.svd(_triangle(A), full_matrices=False)
     floor = max(n, d) * EPS * float(sigma[0])  # numpy's rule for the rank of a matrix
     numerical_rank = _rank(sigma, floor, claimed)
     ell = max(1, min(claimed.rank, numerical_rank))
@@ -328,6 +336,8 @@ def _complete(X: Rows, indices: Index) -> bool:
     """Whether all columns that are left out are zero."""
     left_out = np.ones(X.shape[1], dtype=bool)
     left_out[indices] = False
+    if X.shape[0] > X.shape[1]:
+        return not any(block[:, left_out].any() for _, block in X.blocks())
     return not any(block[left_out[rows]].any() for rows, block in X.T.blocks())
 
 
@@ -377,6 +387,11 @@ def _lanczos_extremes(B: Array) -> tuple[float, float]:
 def _count_shorter(X: Rows, floor: float) -> int:
     """How many columns are not zero and no longer than `floor`; lengths without squares, which could vanish."""
     count = 0
+    if X.shape[0] > X.shape[1]:
+        lengths = np.zeros(X.shape[1])
+        for _, block in X.blocks():
+            lengths = np.hypot(lengths, np.hypot.reduce(block, axis=0, initial=0.0))
+        return int(np.sum((lengths > 0.0) & (lengths <= floor)))
     for _, block in X.T.blocks():
         lengths = np.hypot.reduce(block, axis=1, initial=0.0)
         count += int(np.sum((lengths > 0.0) & (lengths <= floor)))

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rarefy.core.linalg.columns import dense_columns
 from rarefy.core.linalg.rows import Array, Index, Rows
 from rarefy.core.losses.margins import LossName, MarginLoss
 
@@ -78,16 +79,16 @@ def gains_below(rule: MarginLoss, y: Array, costs: Array, beta: Array, steepest:
 
 def upper_bound(X: Rows, indices: Index, weights: Array, Y: Array, C: float, loss: LossName, w: Witnesses) -> float:
     """A number that some model in the kept columns, weights above 1 counted as 1, has no objective above."""
-    kept = (X.T.take(indices) * np.minimum(weights, 1.0)[:, None]).T
+    kept = dense_columns(X, indices, np.minimum(weights, 1.0))
     return objective_above(kept, Y, np.full(len(Y), C), loss, w.coef, w.intercept)
 
 
-def objective_above(kept: Array, Y: Array, costs: Array, loss: LossName, coef: Array, intercept: Array) -> float:
-    """The objective of given models in a block of columns, rounded up; infinite if they are none."""
+def objective_above(kept: Rows, Y: Array, costs: Array, loss: LossName, coef: Array, intercept: Array) -> float:
+    """The objective of given models in some columns, rounded up; infinite if they are none."""
     if not (np.all(np.isfinite(coef)) and np.all(np.isfinite(intercept))):
         return np.inf
     rule, gamma = MarginLoss(loss), (kept.shape[1] + len(Y) + 8) * UNIT
-    lengths = np.linalg.norm(kept, axis=1)
+    lengths = kept.row_norms()
     total = 0.0
     for y, w, b in zip(Y.T, coef.T, intercept, strict=True):
         scores = kept @ w + b

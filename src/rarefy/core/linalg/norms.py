@@ -49,5 +49,5 @@ def grouped_norms(entries: NDArray[Any], group: NDArray[Any], size: int) -> Vect
 
 
 def _power(largest: Vector) -> Vector:
-    """Powers of two with 1 <= largest / power < 2; for zero any."""
-    return np.exp2(np.frexp(largest)[1] - 1.0)
+    """Powers of two with 1 <= largest / power < 2; for zero one that is no larger than any other."""
+    return np.where(largest > 0.0, np.exp2(np.frexp(largest)[1] - 1.0), _SMALLEST)

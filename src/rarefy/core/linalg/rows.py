@@ -348,29 +348,6 @@ def as_rows(X: Any) -> Rows:
     return DenseRows(A if A.dtype in (np.float32, np.float64) else A.astype(np.float64))
 
 
-def column_deviations(A: Rows, weight: Array) -> tuple[Array, Array]:
-    """Standard deviation of each column, with rows that are weighted by numbers with sum 1, and its largest entry."""
-    mean = A.T @ weight
-    if isinstance(A, SparseRows):
-        square, largest = A.squares_around(mean, weight)
-    else:
-        square, largest = np.zeros(A.shape[1]), np.zeros(A.shape[1])
-        for rows, block in A.blocks():
-            square += weight[rows] @ (block - mean) ** 2
-            np.maximum(largest, np.abs(block).max(axis=0, initial=0.0), out=largest)
-    return np.sqrt(square), largest
-
-
-def gathered(A: Rows, index: Index, factors: Array) -> Rows:
-    """Some rows of A, each times a number, as the columns of a matrix: stored as A is if it is large and sparse."""
-    part = A.subset(index) if len(index) * A.shape[1] > BLOCK_ENTRIES else None
-    if isinstance(part, SparseRows):
-        return part.with_factors(factors).T
-    dense = A.take(index)  # a copy: rows are picked by their numbers
-    dense *= factors[:, None]
-    return DenseRows(dense.T)
-
-
 def streamed_gram(A: Rows, T: Array) -> Array:
     """(A T)^T (A T) without ever holding A T: one pass over blocks of rows."""
     G = np.zeros((T.shape[1], T.shape[1]))

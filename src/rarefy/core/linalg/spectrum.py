@@ -128,6 +128,12 @@ class Decomposition:
         """The numerical rank of X; if not complete, a number that it is at least."""
         return len(self.sigma)
 
+    def compressed(self, X: Rows) -> Rows:
+        """Rows with the same Gram matrix as X, of which this is the decomposition: no more than X has columns."""
+        if self.wide or not self.complete:
+            return X
+        return DenseRows(self.sigma[:, None] * self.scale * self.U.T)
+
     def leading(self, k: int | None = None) -> Spectrum:
         """The part of the k largest singular values; None means all of them."""
         kept = self.rank if k is None else k
@@ -269,7 +275,7 @@ def _singular_pairs(A: Rows, G: Array, tolerance: float) -> tuple[Array, Array]:
             break
         sigma, U = np.append(sigma, np.sqrt(lam[resolved])), np.hstack([U, Q[:, resolved]])
         rest = _cleaned(A, U, sigma, Q[:, ~resolved])
-        G = streamed_gram(A, rest)
+        G = streamed_gram(A, rest) if rest.shape[1] else G
     # The vectors found later were cleaned of those found earlier; now the earlier ones give way.
     orthonormal = np.linalg.qr(np.hstack([rest, U[:, ::-1]]))[0]
     return sigma, orthonormal[:, rest.shape[1] :][:, ::-1]

@@ -52,8 +52,9 @@ _LENGTH_RANGE = (1e-100, 1e100)
 def decompose_leading(X: Rows, k: int) -> Decomposition:
     """Find the k largest singular values of X and the one after them.
 
-    The result is complete, as that of `decompose`, where X has no more than k singular values or is so small that all
-    of them cost no more; otherwise `complete` is False and it holds k + 1.
+    The result is complete, as that of `decompose`, where X has no more than k singular values, is so small that all of
+    them cost no more, or prefers one Gram matrix to many products (`prefers_gram`); otherwise `complete` is False and
+    it holds k + 1.
 
     Parameters
     ----------
@@ -62,7 +63,7 @@ def decompose_leading(X: Rows, k: int) -> Decomposition:
     k : int
         How many singular values are asked for, at least 1.
     """
-    if 2 * _capacity(k + 1) > min(X.shape):
+    if 2 * _capacity(k + 1) > min(X.shape) or getattr(X, "prefers_gram", False):
         return decompose(X)
     return _truncated(X, k) or decompose(X)
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rarefy.core.linalg.columns import column_means
 from rarefy.core.linalg.rows import Array, Index, Rows, well_scaled
 from rarefy.core.solvers.simplex_qp import TOL, SimplexMinimum, simplex_qp
 
@@ -68,7 +69,7 @@ class _Points:
         self._X, self.scale = well_scaled(X)
         self._sign = sign
         n = X.shape[0]
-        self._mean = self._X.sketch(np.full((1, n), 1.0 / n))[0]
+        self._mean = column_means(self._X)
         self.lengths2 = np.empty(n)
         for rows, block in self._X.blocks():
             centred = block - self._mean

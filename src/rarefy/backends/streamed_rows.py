@@ -1,0 +1,227 @@
+"""Rows that pass by in blocks: everything that a solver asks for, from passes over what is in storage."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from rarefy.config import current_config
+from rarefy.core.linalg import norms
+from rarefy.core.linalg.rows import (
+    Array,
+    DenseRows,
+    Index,
+    Rows,
+    SparseRows,
+    TransposedRows,
+    as_rows,
+    edges,
+    largest_of,
+)
+from rarefy.exceptions import MemoryBudgetError
+
+_DENSE_SHARE = 0.5
+"""Of the memory budget, what one dense result may take."""
+
+_KEPT_SHARE = 0.25
+"""Of the memory budget, what rows or columns may take that are kept for many products."""
+
+
+class StreamedRows(ABC):
+    """Rows of which blocks come one after the other, always in the same order: sums do not depend on threads.
+
+    A subclass says what is in storage; blocks may be dense or CSR, in single or double precision.
+    """
+
+    shape: tuple[int, int]
+    _overwritten: ClassVar[bool] = True
+    """Whether a block is gone when the next one is asked for."""
+    _budgeted: ClassVar[bool] = True
+    """Whether a dense result that exceeds the memory budget is refused."""
+
+    @abstractmethod
+    def _blocks_in_storage(self, index: Index | None = None) -> Iterator[tuple[slice, Any]]:
+        """All rows in order, as they are stored; blocks with none of the rows `index` (increasing) may be left out."""
+
+    @property
+    @abstractmethod
+    def dtype(self) -> np.dtype[Any]:
+        """Precision in which the entries are stored."""
+
+    @property
+    def T(self) -> TransposedRows:
+        return StreamedColumns(self)
+
+    def _parts(self) -> Iterator[tuple[slice, Rows]]:
+        for rows, block in self._blocks_in_storage():
+            yield rows, as_rows(block)
+
+    def _passing(self) -> Iterator[tuple[slice, Rows]]:
+        """Blocks for products with vectors, which may be less accurate."""
+        return self._parts()
+
+    def __matmul__(self, v: Array) -> Array:
+        product = np.empty((self.shape[0], *v.shape[1:]))
+        for rows, part in self._passing():
+            product[rows] = part @ v
+        return product
+
+    def transposed_product(self, u: Array) -> Array:
+        total = np.zeros((self.shape[1], *u.shape[1:]))
+        for rows, part in self._passing():
+            total += part.T @ u[rows]
+        return total
+
+    def gram(self, w: Array | None = None, *, rough: bool = False) -> Array:
+        G = np.zeros((self.shape[1], self.shape[1]))
+        for rows, part in self._parts():
+            G += part.gram(None if w is None else w[rows], rough=rough)
+        return G
+
+    def sketch(self, G: Array) -> Array:
+        total = np.zeros((len(G), self.shape[1]))
+        for rows, part in self._parts():
+            total += part.sketch(G[:, rows])
+        return total
+
+    def take(self, index: Index, T: Array | None = None) -> Array:
+        index = np.arange(self.shape[0])[index]
+        width = self.shape[1] if T is None else T.shape[1]
+        self.allow_dense(len(index) * width)
+        dense, order = np.empty((len(index), width)), np.argsort(index, kind="stable")
+        wanted = index[order]
+        for rows, block in self._blocks_in_storage(wanted):
+            here = _inside(wanted, rows)
+            if here.start < here.stop:
+                dense[order[here]] = as_rows(block).take(wanted[here] - rows.start, T)
+        return dense
+
+    def blocks(self, T: Array | None = None) -> Iterator[tuple[slice, Array]]:
+        for rows, part in self._parts():
+            own = T is not None or not self._overwritten or part.dtype != np.float64
+            for some, block in part.blocks(T):
+                yield slice(rows.start + some.start, rows.start + some.stop), block if own else block.copy()
+
+    def subset(self, index: Index) -> Rows:
+        index = np.arange(self.shape[0])[index]
+        part = RowsOf(self, index)
+        if not self.fits(len(index) * self.shape[1]):
+            return part
+        blocks = [block for _, block in part._blocks_in_storage()]
+        if blocks and sp.issparse(blocks[0]):
+            return SparseRows(sp.csr_array(sp.vstack(blocks, format="csr")))
+        return DenseRows(np.concatenate([np.zeros((0, self.shape[1]), dtype=part.dtype), *blocks]))
+
+    def scaled(self, factor: float) -> Rows:
+        return ColumnsOf(self, None, np.full(self.shape[1], float(factor)))
+
+    def columns(self, index: Index, factors: Array) -> "ColumnsOf":
+        """Some columns, each times a number."""
+        return ColumnsOf(self, index, factors)
+
+    def gathered(self, index: Index, factors: Array) -> Rows:
+        """The same, kept in memory if they are few enough to take little of the memory budget."""
+        columns = self.columns(index, factors)
+        return DenseRows(columns.take(np.arange(self.shape[0]))) if self.fits(self.shape[0] * len(index)) else columns
+
+    def row_norms(self) -> Array:
+        return norms.row_norms(self.blocks(), self.shape[0])
+
+    def column_norms(self) -> Array:
+        return norms.column_norms(self.blocks(), self.shape[1])
+
+    def largest_entry(self) -> float:
+        return largest_of(self.blocks())
+
+    def fits(self, entries: int) -> bool:
+        """Whether a part of so many entries may be kept in memory."""
+        return not self._budgeted or 8.0 * entries <= _KEPT_SHARE * current_config().memory_budget
+
+    def allow_dense(self, entries: int) -> None:
+        """Refuse to make so many entries dense if that exceeds the memory budget."""
+        budget = current_config().memory_budget
+        if self._budgeted and 8.0 * entries > _DENSE_SHARE * budget:
+            raise MemoryBudgetError(
+                f"This step needs {8e-9 * entries:.3g} GB of the data as a dense array, more than half of "
+                f"memory_budget={1e-9 * budget:.3g} GB. Raise it with rarefy.set_config(memory_budget=...), or keep "
+                "fewer rows or columns."
+            )
+
+
+class RowsOf(StreamedRows):
+    """Some rows of streamed rows, in any order."""
+
+    _overwritten = False
+
+    def __init__(self, rows: StreamedRows, index: Index) -> None:
+        self._rows, self._index = rows, index
+        self.shape = (len(index), rows.shape[1])
+        self._increasing = bool(np.all(np.diff(index) >= 0))
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._rows.dtype if self._increasing else np.dtype(np.float64)
+
+    def _blocks_in_storage(self, index: Index | None = None) -> Iterator[tuple[slice, Any]]:
+        if not self._increasing:  # each block is gathered from all over the storage
+            yield from ((some, self._rows.take(self._index[some])) for some in edges(*self.shape))
+            return
+        for rows, block in self._rows._blocks_in_storage(self._index):
+            here = _inside(self._index, rows)
+            if here.start < here.stop:
+                yield here, block[self._index[here] - rows.start]
+
+    def take(self, index: Index, T: Array | None = None) -> Array:
+        return self._rows.take(self._index[index], T)
+
+    def subset(self, index: Index) -> Rows:
+        return self._rows.subset(self._index[index])
+
+
+class ColumnsOf(StreamedRows):
+    """Some columns of streamed rows (None: all), each times a number."""
+
+    _overwritten = False
+
+    def __init__(self, rows: StreamedRows, index: Index | None, factors: Array) -> None:
+        self._rows, self._index, self._factors = rows, index, factors
+        self._plain = bool(np.all(factors == 1.0))
+        self.shape = (rows.shape[0], len(factors))
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._rows.dtype if self._plain else np.dtype(np.float64)
+
+    def _blocks_in_storage(self, index: Index | None = None) -> Iterator[tuple[slice, Any]]:
+        for rows, stored in self._rows._blocks_in_storage(index):
+            block = stored.copy() if self._index is None else stored[:, self._index]
+            if self._plain:
+                yield rows, block
+            elif sp.issparse(block):
+                yield rows, sp.csr_array(block.astype(np.float64) @ sp.diags_array(self._factors))
+            else:
+                yield rows, block * self._factors
+
+
+class StreamedColumns(TransposedRows):
+    """The transpose of streamed rows, of which no more is made dense than the memory budget allows."""
+
+    _rows: StreamedRows
+
+    def take(self, index: Index, T: Array | None = None) -> Array:
+        self._rows.allow_dense(len(np.arange(self.shape[0])[index]) * self.shape[1])
+        return super().take(index, T)
+
+    def subset(self, index: Index) -> Rows:  # type: ignore[override]
+        index = np.arange(self.shape[0])[index]
+        if self._rows.fits(len(index) * self.shape[1]):
+            return super().subset(index)
+        return self._rows.columns(index, np.ones(len(index))).T
+
+
+def _inside(index: Index, rows: slice) -> slice:
+    """Where increasing row numbers fall into a block."""
+    start, stop = np.searchsorted(index, (rows.start, rows.stop))
+    return slice(int(start), int(stop))

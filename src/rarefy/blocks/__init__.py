@@ -1,0 +1,18 @@
+"""Data larger than memory: folders of blocks of rows, which estimators take in the place of an array."""
+
+from rarefy.blocks._arrays import from_arrays
+from rarefy.blocks._data import BlockColumns
+from rarefy.blocks._folder import BlockFolder, open
+from rarefy.blocks._iterator import BlockIterator, from_iterator
+from rarefy.blocks._tables import from_csv, from_parquet
+
+__all__ = [
+    "BlockColumns",
+    "BlockFolder",
+    "BlockIterator",
+    "from_arrays",
+    "from_csv",
+    "from_iterator",
+    "from_parquet",
+    "open",
+]
