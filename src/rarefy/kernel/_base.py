@@ -1,14 +1,13 @@
 """What all estimators with a `kernel` share: which input they take, and which parameters the kernel has."""
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import validate_data
 
 from rarefy._estimator import Estimator
-from rarefy._parameters import POSITIVE, Number
+from rarefy._parameters import ANY_REAL, POSITIVE
+from rarefy._validation import validate_data
 from rarefy.core.linalg.rows import Array
 from rarefy.exceptions import ParameterError
 from rarefy.kernel._kernels import NAMES, BoundKernel, bind_kernel, kernel_named
@@ -18,7 +17,7 @@ KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
     "kernel": [StrOptions(set(NAMES)), callable],
     "gamma": [StrOptions({"scale", "auto", "mean_distance"}), POSITIVE, None],
     "degree": [POSITIVE],
-    "coef0": [Number(Real, None, None, closed="neither")],
+    "coef0": [ANY_REAL],
     "kernel_params": [dict, None],
 }
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import MetaEstimatorMixin, clone
@@ -15,9 +16,10 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from rarefy._fit import fit_method
+from rarefy._validation import check_weights, validate_data
 from rarefy._warnings import warn_user
 from rarefy.certificates import Certificate
 from rarefy.certificates._columns import kept_names
@@ -151,8 +153,10 @@ class SupportVectorSelector(MetaEstimatorMixin, BaseSelector):
             The fitted selector.
         """
         _check_linear(self.estimator)
-        routed = self._route(fit_params)
         X, y = validate_data(self, X, y, **ACCEPTED)
+        if fit_params.get("sample_weight") is not None:
+            fit_params |= {"sample_weight": check_weights(fit_params["sample_weight"], X, type(self).__name__)}
+        routed = self._route(fit_params)
         check_classification_targets(y)
         _check_two_classes(y, fit_params.get("sample_weight"))
         if self.scope == "all":
@@ -262,8 +266,7 @@ class SupportVectorSelector(MetaEstimatorMixin, BaseSelector):
         y : ndarray of shape (n_samples,)
             Class labels.
         """
-        XR = self._reduced(X)
-        return self.refitted_.predict(XR)
+        return self.refitted_.predict(self._for_model(X))
 
     @available_if(_refitted_has("decision_function"))
     def decision_function(self, X: Any) -> NDArray[Any]:
@@ -279,8 +282,7 @@ class SupportVectorSelector(MetaEstimatorMixin, BaseSelector):
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
             Confidence scores.
         """
-        XR = self._reduced(X)
-        return self.refitted_.decision_function(XR)
+        return self.refitted_.decision_function(self._for_model(X))
 
     @available_if(_refitted_has("score"))
     def score(self, X: Any, y: Any) -> float:
@@ -298,8 +300,7 @@ class SupportVectorSelector(MetaEstimatorMixin, BaseSelector):
         score : float
             Share of correct predictions.
         """
-        XR = self._reduced(X)
-        return self.refitted_.score(XR, y)
+        return self.refitted_.score(self._for_model(X), y)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return which metadata goes to the classifier and which to the selector.
@@ -320,6 +321,11 @@ class SupportVectorSelector(MetaEstimatorMixin, BaseSelector):
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, **ACCEPTED)
         return self.selector_.transform(sorted_csr(X))
+
+    def _for_model(self, X: Any) -> Any:
+        """The selected columns, sparse only if the classifier saw sparse ones: libsvm takes no other then."""
+        XR = self._reduced(X)
+        return XR.toarray() if sp.issparse(XR) and not sp.issparse(self.support_vectors_) else XR
 
     def _route(self, fit_params: dict[str, Any]) -> Any:
         if get_config()["enable_metadata_routing"]:

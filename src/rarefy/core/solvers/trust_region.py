@@ -110,7 +110,7 @@ def trust_region(
     callback : callable or None
         Called with (iteration, value, predicted decrease).
     """
-    here = at(x)
+    here = _finite(at(x))
     inverse = _inverse(precondition, here)
     decrement, products, stalls = np.inf, 0, 0
     for iteration in range(max_iter):
@@ -151,6 +151,13 @@ def trust_region(
             status: Status = "optimal" if lost else "stalled"
             return Minimum(x, here.value, here.gradient, model, iteration + 1, products, status)
     return Minimum(x, here.value, here.gradient, decrement, max_iter, products, "iteration limit")
+
+
+def _finite(here: Any) -> Any:
+    """A model, unless its value or gradient is no number: steps from there would not be any either."""
+    if not (np.isfinite(here.value) and np.isfinite(here.gradient).all()):
+        raise FloatingPointError("the objective is not finite where the search starts")
+    return here
 
 
 def _inverse(
