@@ -51,8 +51,7 @@ def fit_method(fit: F) -> F:
             with numerical(type(self).__name__):
                 return checked(self, *args, **kwargs)
         except BaseException as error:
-            vars(self).clear()
-            vars(self).update(before)
+            self.__dict__ = before  # in one step, which cannot be interrupted
             if isinstance(error, InvalidParameterError):
                 raise ParameterError(str(error)) from None
             clearer = about_columns(error, type(self).__name__, args[0] if args else kwargs.get("X"))

@@ -23,9 +23,9 @@ class Number(Interval):
         return bool(super().is_satisfied_by(val.item() if isinstance(val, np.generic) else val))
 
 
-_SMALLEST, _LARGEST = 1e-30, 1e30
-"""Penalties, factors and tolerances that are larger, or smaller than its inverse, tell nothing in double precision:
-what they are added to or compared with is lost, and products of a few of them are no floating point numbers."""
+_SMALLEST, _LARGEST = 1e-100, 1e100
+"""Penalties, factors and tolerances that are larger, or smaller than its inverse, are refused: a product of three of
+them is no floating point number. Between them the unit of the data is anybody's choice."""
 COUNT = Number(Integral, 1, None, closed="left")
 POSITIVE = Number(Real, _SMALLEST, _LARGEST, closed="both")
 NOT_NEGATIVE = Number(Real, 0, _LARGEST, closed="both")
@@ -64,6 +64,6 @@ def check_grid(name: str, values: Any, owner: str, *, zero: bool = False) -> NDA
     if len(numbers) and np.all((numbers <= _LARGEST) & ((numbers >= _SMALLEST) | (zero & (numbers == 0.0)))):
         return numbers
     sign = ">=" if zero else ">"
-    raise ParameterError(
-        f"{name} of {owner} must be finite numbers {sign} 0 of at most {_LARGEST:g}, at least one; got {values!r}."
-    )
+    if len(numbers) and np.all(np.isfinite(numbers) & ((numbers > 0.0) | (zero & (numbers == 0.0)))):
+        raise ParameterError(f"{name} of {owner} must be between {_SMALLEST:g} and {_LARGEST:g}; got {values!r}.")
+    raise ParameterError(f"{name} of {owner} must be finite numbers {sign} 0, at least one; got {values!r}.")

@@ -82,12 +82,12 @@ def check_weights(sample_weight: Any, X: Any, owner: str) -> Array:
         _refuse(sample_weight, name)
         if getattr(sample_weight, "dtype", None) is not None and np.asarray(sample_weight).dtype.kind == "c":
             raise ParameterError(f"{name} must be real numbers; got values of type {sample_weight.dtype}.")
+        if np.asarray(sample_weight).dtype.kind in "biuf" and np.size(sample_weight) and not np.any(sample_weight):
+            raise ParameterError(f"{name} is zero for every sample; at least one must count.")
     weights = np.asarray(
         _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True), dtype=np.float64
     )
     largest = float(weights.max(initial=0.0))
-    if largest == 0.0:
-        raise ParameterError(f"{name} is zero for every sample; at least one must count.")
     if not 1.0 / _WEIGHTS <= largest <= _WEIGHTS:
         raise ParameterError(
             f"{name} goes up to {largest:.3g}; its largest value must be between {1.0 / _WEIGHTS:.0e} and "

@@ -53,8 +53,8 @@ def test_masked_values_dates_and_enormous_numbers_are_refused(estimator):
         ([np.ma.MaskedArray(row, gap) for row, gap in zip(X, mask, strict=True)], "has masked values"),
         (dates, "has dates or times, which are no numbers"),
         (dates - dates[0, 0], "has dates or times"),
-        (pd.DataFrame(X).assign(a=pd.Timestamp("2020-01-01")), "(has dates or times)|(is not. Encode)"),
-        (pl.DataFrame(X).with_columns(pl.date(2020, 1, 1).alias("column_0")), "has dates or times"),
+        (pd.DataFrame(X).rename(columns=str).assign(a=pd.Timestamp("2020-01-01")), r"'a' \(dates\) is not. Encode"),
+        (pl.DataFrame(X).with_columns(pl.date(2020, 1, 1).alias("column_0")), r"'column_0' \(dates\) is not. Enc"),
         (1e160 * X, "whose squares are too large"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -110,7 +110,7 @@ def test_labels_that_are_missing_or_cannot_be_sorted():
     assert check_labels(np.array(["2020-01-01", "2021-01-01"], dtype="M8[D]"), "y").shape == (2,)
 
 
-@pytest.mark.parametrize("value", [1e31, 1e300, 1e-31, 10**400])
+@pytest.mark.parametrize("value", [1e101, 1e300, 1e-101, 10**400])
 @pytest.mark.parametrize(
     ("estimator", "name"),
     [
@@ -164,7 +164,7 @@ def test_the_data_of_functions_are_checked_too():
     ):
         with pytest.raises(ParameterError, match="has masked values"):
             call()
-    with pytest.raises(ParameterError, match=r"alphas of ridge_curve must be finite numbers > 0"):
+    with pytest.raises(ParameterError, match=r"alphas of ridge_curve must be between 1e-100 and 1e\+100; got"):
         rarefy.ridge_curve(X, [0], alphas=[1e300])
     with pytest.raises(ParameterError, match=r"tol of Certificate.verify must be a number >= 0; got 'small'"):
         BSSSelector(2).fit(X).certificate_.verify(X, tol="small")

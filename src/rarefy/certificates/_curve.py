@@ -152,5 +152,7 @@ def ridge_curve(X: Any, support: Any, weights: Any = None, *, alphas: Any = None
     if alphas is None:
         mean = float(pencil.mu.sum()) * pencil.scale / X.shape[0] or 1.0
         alphas = mean * np.logspace(-6, 2, 33)
+    if np.ndim(alphas) != 1:
+        raise ParameterError(f"alphas of ridge_curve must be a list of penalties > 0; got {alphas!r}.")
     alphas = np.sort(check_grid("alphas", alphas, "ridge_curve"))
     return RidgeCurve(alphas, tuple(pencil_curve(pencil, alphas.tolist())), pencil)

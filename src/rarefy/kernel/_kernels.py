@@ -24,7 +24,7 @@ from rarefy.kernel._units import column_factors, column_variances, scaled
 _BLOCK_ENTRIES = 1 << 22
 """Entries of the temporary arrays of one block of samples."""
 
-_LARGEST_POWER = 100.0
+_LARGEST_POWER = 150.0
 """Digits of the largest value of a polynomial kernel: it is squared, and divided by its unit."""
 
 _SHORT = 100

@@ -169,7 +169,7 @@ class StabilityReport:
 @checked_arguments(
     {
         "selector": [HasMethods(["fit", "get_support"])],
-        "n_splits": [Number(Integral, 2, 10**6, closed="both")],
+        "n_splits": [Number(Integral, 2, None, closed="left")],
         "train_size": [COUNT, SHARE],
         "cv": ["cv_object"],
         "confidence": [SHARE],

@@ -28,6 +28,7 @@ from rarefy.exceptions import DegenerateDataError, ParameterError, TruncatedRank
 from rarefy.selection._all_rows import certified_for_all, check_scope, select_for_all
 from rarefy.selection._base import ACCEPTED, BaseSelector, SelectionResult, sorted_csr
 from rarefy.selection._bss import BSSSelector
+from rarefy.selection._support_rows import counted_rows, restricted, support_vectors
 
 _LIBSVM_ROWS = 5000
 """Above this many samples libsvm's quadratic time is too long, and liblinear takes over."""
@@ -165,11 +166,11 @@ class SupportVectorSelector(MetaEstimatorMixin, BaseSelector):
 
     def _select(self, X: Any, y: Any, routed: Any = _NO_METADATA) -> SelectionResult:
         # Samples of weight zero are left out first: libsvm drops them and then counts without them.
-        counted = _counted(routed.estimator.fit, X.shape[0])
+        counted = counted_rows(routed.estimator.fit, X.shape[0])
         weighted = X if len(counted) == X.shape[0] else X[counted]
         model = clone(_svm(self.estimator, X.shape[0]))
-        model.fit(weighted, y[counted], **_only(routed.estimator.fit, counted))
-        rows = counted[_support_vectors(model, weighted, y[counted])]
+        model.fit(weighted, y[counted], **restricted(routed.estimator.fit, counted))
+        rows = counted[support_vectors(model, weighted, y[counted])]
         certificate: Certificate | None
         if self.scope == "all":
             C = float(getattr(model, "C", 1.0))
@@ -183,7 +184,7 @@ class SupportVectorSelector(MetaEstimatorMixin, BaseSelector):
             certificate = self._certificate_of_all(getattr(selector, "certificate_", None), rows)
         again = rows if self.refit == "support_vectors" else counted
         refitted = clone(_svm(self.estimator, X.shape[0]))
-        refitted.fit(selector.transform(X[again]), y[again], **_only(routed.estimator.fit, again))
+        refitted.fit(selector.transform(X[again]), y[again], **restricted(routed.estimator.fit, again))
         return SelectionResult(
             support=selector.get_support(),
             order=getattr(selector, "selection_order_", None),
@@ -204,7 +205,7 @@ class SupportVectorSelector(MetaEstimatorMixin, BaseSelector):
         selector = clone(_selector(self.selector))
         if hasattr(selector, "set_output"):
             selector.set_output(transform="default")
-        return selector.fit(X[rows], y[rows], **_only(routed.selector.fit, rows))
+        return selector.fit(X[rows], y[rows], **restricted(routed.selector.fit, rows))
 
     def _warn_unless(self, converged: bool) -> None:
         if not converged:
@@ -266,7 +267,8 @@ class SupportVectorSelector(MetaEstimatorMixin, BaseSelector):
         y : ndarray of shape (n_samples,)
             Class labels.
         """
-        return self.refitted_.predict(self._for_model(X))
+        XR = self._for_model(X)
+        return self.refitted_.predict(XR)
 
     @available_if(_refitted_has("decision_function"))
     def decision_function(self, X: Any) -> NDArray[Any]:
@@ -282,7 +284,8 @@ class SupportVectorSelector(MetaEstimatorMixin, BaseSelector):
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
             Confidence scores.
         """
-        return self.refitted_.decision_function(self._for_model(X))
+        XR = self._for_model(X)
+        return self.refitted_.decision_function(XR)
 
     @available_if(_refitted_has("score"))
     def score(self, X: Any, y: Any) -> float:
@@ -300,7 +303,8 @@ class SupportVectorSelector(MetaEstimatorMixin, BaseSelector):
         score : float
             Share of correct predictions.
         """
-        return self.refitted_.score(self._for_model(X), y)
+        XR = self._for_model(X)
+        return self.refitted_.score(XR, y)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return which metadata goes to the classifier and which to the selector.
@@ -372,33 +376,3 @@ def _svm(estimator: Any, n_samples: int) -> Any:
     if estimator is not None:
         return estimator
     return SVC(kernel="linear", break_ties=True) if n_samples <= _LIBSVM_ROWS else LinearSVC()
-
-
-def _support_vectors(model: Any, X: Any, y: Any) -> Index:
-    """Row numbers of the support vectors of a fitted linear classifier."""
-    if hasattr(model, "support_vectors_") and hasattr(model, "support_"):  # libsvm; elsewhere support_ is a mask
-        return np.sort(model.support_)
-    scores = model.decision_function(X)
-    if scores.ndim == 1:
-        scores = np.column_stack([-scores, scores])
-    sign = np.where(y[:, None] == model.classes_, 1.0, -1.0)
-    margin = (sign * scores).min(axis=1)
-    # Solvers stop a little short of the optimum; `tol` is how much. A penalised intercept can leave a class
-    # without support vectors: then its nearest sample represents it.
-    inside = margin <= 1.0 + getattr(model, "tol", 0.0)
-    for label in model.classes_:
-        own = np.flatnonzero(y == label)
-        inside[own[margin[own].argmin()]] = True
-    return np.flatnonzero(inside)
-
-
-def _counted(params: dict[str, Any], n_samples: int) -> Index:
-    """Samples with a positive weight."""
-    weights = params.get("sample_weight")
-    return np.arange(n_samples) if weights is None else np.flatnonzero(np.asarray(weights) > 0)
-
-
-def _only(params: dict[str, Any], rows: Index) -> dict[str, Any]:
-    """Restrict per-sample metadata to some rows."""
-    per_row = {key: np.asarray(value) for key, value in params.items() if np.ndim(value) > 0}
-    return params | {key: value[rows] for key, value in per_row.items()}
