@@ -80,9 +80,10 @@ def check_weights(sample_weight: Any, X: Any, owner: str) -> Array:
     name = f"sample_weight of {owner}"
     if sample_weight is not None:
         _refuse(sample_weight, name)
-        if getattr(sample_weight, "dtype", None) is not None and np.asarray(sample_weight).dtype.kind == "c":
-            raise ParameterError(f"{name} must be real numbers; got values of type {sample_weight.dtype}.")
-        if np.asarray(sample_weight).dtype.kind in "biuf" and np.size(sample_weight) and not np.any(sample_weight):
+        given = np.asarray(sample_weight)
+        if given.dtype.kind == "c":
+            raise ParameterError(f"{name} must be real numbers; got values of type {given.dtype}.")
+        if given.dtype.kind in "biuf" and given.size and not given.any():
             raise ParameterError(f"{name} is zero for every sample; at least one must count.")
     weights = np.asarray(
         _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True), dtype=np.float64
