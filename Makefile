@@ -15,11 +15,11 @@ BENCH_STAMP := .venv-bench/.installed
 OLDEST_STAMP := .venv-oldest/.installed
 INSTALL := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help install demo test test-oldest coverage check bench asv docs dist clean
+.PHONY: help install demo test test-oldest coverage check bench asv trials docs dist clean
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make install | demo | test | test-oldest | coverage | check | bench | asv | docs | dist | clean"
+	@echo "make install | demo | test | test-oldest | coverage | check | bench | asv | trials | docs | dist | clean"
 
 install: $(STAMP)
 
@@ -77,6 +77,10 @@ $(BENCH_STAMP): pyproject.toml
 	test -x $(BENCH_BIN)/python || $(PYTHON) -m venv .venv-bench
 	$(BENCH_BIN)/python $(INSTALL) -e ".[bench]"
 	touch $@
+
+# Hours, and on from where it was interrupted; DAILY=1 takes minutes, ONLY=forgery is one trial, RECORD=1 keeps the figures.
+trials: $(STAMP)
+	$(BIN)/python trials/run.py $(if $(ONLY),--only $(ONLY)) $(if $(DAILY),--daily) $(if $(SIZE),--size $(SIZE)) $(if $(RECORD),--record)
 
 docs: $(STAMP)
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html

@@ -10,6 +10,16 @@ import polars as pl
 import scipy.sparse as sp
 
 
+class Generator:
+    """What is iterable and has no length, as often as it is asked."""
+
+    def __init__(self, X: np.ndarray) -> None:
+        self._X = X
+
+    def __iter__(self) -> Any:
+        return iter(self._X)
+
+
 def data() -> tuple[np.ndarray, np.ndarray]:
     """What is good: 24 rows, 6 columns, two classes."""
     rng = np.random.default_rng(0)
@@ -39,7 +49,7 @@ def bad_matrices() -> dict[str, tuple[Any, bool]]:
         "no columns": X[:, :0],
         "a dict": {"a": [1.0]},
         "a set": {1.0, 2.0},
-        "a generator": (row for row in X),
+        "a generator": Generator(X),
         "ragged": [[1.0, 2.0], [3.0]],
         "words": X.astype(str).astype(object) + "x",
         "complex": X + 1j,

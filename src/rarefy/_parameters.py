@@ -28,6 +28,8 @@ _SMALLEST, _LARGEST = 1e-100, 1e100
 them is no floating point number. Between them the unit of the data is anybody's choice."""
 COUNT = Number(Integral, 1, None, closed="left")
 POSITIVE = Number(Real, _SMALLEST, _LARGEST, closed="both")
+COST = Number(Real, 1e-60, 1e60, closed="both")
+"""Of losses whose sums are searched by Newton's method over many choices: it gets nowhere beyond that."""
 NOT_NEGATIVE = Number(Real, 0, _LARGEST, closed="both")
 ANY_REAL = Number(Real, -_LARGEST, _LARGEST, closed="both")
 SHARE = Number(Real, 0, 1, closed="neither")

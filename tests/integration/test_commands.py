@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 from trials.inputs import cases, places, prepared, run_case
-from trials.kills import kill_trial, write_table
+from trials.kills import Whole, kill_trial, write_table
 
 from properties.test_bad_tables import BAD
 from rarefy.cli._app import app
@@ -379,16 +379,16 @@ def test_damaged_models_and_certificates(payments, tmp_path):
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of Unix")
 def test_a_command_that_is_ended_leaves_nothing_by_halves(tmp_path):
-    table = write_table(tmp_path)
-    for seed in (0, 1, 2):  # many more: trials/run.py --kills
-        counts, faults = kill_trial(seed, table, {"select": 4.0, "rank": 3.0})
+    write_table(tmp_path)
+    for seed, name, seconds, files in ((0, "select", 4.0, 17), (3, "rank", 3.0, 9), (4, "convert", 3.0, 14)):
+        counts, faults = kill_trial(name, seed, tmp_path, Whole(seconds, files))  # many more: make trials ONLY=kills
         assert not faults, faults
         assert counts["violated"] == 0
 
 
 def test_a_sample_of_the_malformed_inputs(tmp_path):
     made = prepared(tmp_path)
-    for case, command in list(cases(300, 1, made))[3::8]:  # all of them: trials/run.py --inputs
+    for case, command in list(cases(300, 1, made))[3::8]:  # all of them: make trials ONLY=inputs
         refused, fault = run_case(case, command, made)
         assert fault is None
         assert refused or not case.refused

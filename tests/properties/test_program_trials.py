@@ -1,4 +1,4 @@
-"""Support vector machines by linear programs against other solvers: a sample of ``trials/run.py --programs``."""
+"""Support vector machines by linear programs against other solvers: a sample of ``make trials ONLY=programs``."""
 
 from dataclasses import replace
 

@@ -167,4 +167,5 @@ def _change(caller: str, X: Any, indices: Any, weights: Any, y: Any, queries: An
     spec = decompose(rows).leading()
     if not spec.rank:
         raise DegenerateDataError("X has no entry that is not zero: there is nothing to predict with.")
-    return prediction_change(rows, Selection(indices, weights), y, as_rows(queries), float(alpha), spec)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what overflows is a bound of infinity
+        return prediction_change(rows, Selection(indices, weights), y, as_rows(queries), float(alpha), spec)

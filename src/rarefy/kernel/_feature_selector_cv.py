@@ -17,6 +17,7 @@ from rarefy._delegation import delegated
 from rarefy._estimator import ColumnSelector, Estimator
 from rarefy._fit import check_parameters, fit_method
 from rarefy._parameters import check_grid, resolved_seed
+from rarefy._search import checked_folds
 from rarefy._validation import validate_data
 from rarefy.core.feature_weights.penalties import PENALTIES
 from rarefy.exceptions import ParameterError
@@ -249,7 +250,7 @@ class KernelFeatureSelectorCV(CVTable, ColumnSelector, ClassifierMixin, Estimato
         selectors = self._selectors(samples.X.shape[1], owner)
         scorer = None if self.scoring in (None, "accuracy") else check_scoring(selectors[0], self.scoring)
         splits = check_cv(self.cv, samples.y, classifier=True).split(samples.X, samples.y, groups)
-        folds = [Fold(*split) for split in splits]
+        folds = [Fold(*split) for split in checked_folds(splits, len(samples.y), owner)]
         shares = check_shares("prunes", self.prunes, owner)
         search = FoldSearch(selectors, scorer, samples, folds, grid, self.n_jobs)
         table = search.scores(owner)

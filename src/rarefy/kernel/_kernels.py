@@ -24,6 +24,7 @@ from rarefy.kernel._units import column_factors, column_variances, scaled
 _BLOCK_ENTRIES = 1 << 22
 """Entries of the temporary arrays of one block of samples."""
 
+_POLYNOMIALS = ("poly", "polynomial")
 _LARGEST_POWER = 150.0
 """Digits of the largest value of a polynomial kernel: it is squared, and divided by its unit."""
 
@@ -68,7 +69,10 @@ def histogram_intersection_kernel(X: Any, Y: Any = None, power: float = 1.0) -> 
     array([[2., 2.]])
     """
     X, Y = _checked(X, Y)
-    X, Y = np.abs(X) ** power, np.abs(Y) ** power
+    with np.errstate(over="ignore"):
+        X, Y = np.abs(X) ** power, np.abs(Y) ** power
+    if not (np.isfinite(X).all() and np.isfinite(Y).all()):
+        raise ParameterError(f"power={power:g} makes values that are too large to compute with; lower it.")
     return _in_blocks(X, Y, np.minimum, 0.0, np.add)
 
 
@@ -262,9 +266,25 @@ class BoundKernel:
         """Kernel values of samples with places; None means the samples themselves."""
         if not self.precomputed:
             X, places = self.scaled(X), None if places is None else self.scaled(places)
-            return kernel_named(self.kernel).function(X, places, **self.parameters)
+            return self._finite(kernel_named(self.kernel).function, X, places)
         block = X[:, places]
         return block.toarray() if sp.issparse(block) else block
+
+    def _finite(self, function: Any, X: Any, places: Any) -> Any:
+        """Kernel values; powers of samples that are much larger than those of `fit` may be none."""
+        if self.kernel not in _POLYNOMIALS:
+            return function(X, places, **self.parameters)
+        with np.errstate(over="ignore", invalid="ignore"):
+            K = function(X, places, **self.parameters)
+        self._check_finite(K, X)
+        return K
+
+    def _check_finite(self, K: Any, X: Any) -> None:
+        if self.kernel in _POLYNOMIALS and not np.isfinite(K).all():
+            raise ParameterError(
+                f"kernel={self.kernel!r} has infinite values for samples as large as these: X goes up to "
+                f"{as_rows(X).largest_entry():.3g} in the units of the kernel."
+            )
 
     def scaled(self, X: Any) -> Any:
         """Samples in the units in which the kernel compares them."""
@@ -280,7 +300,9 @@ class BoundKernel:
             gaussian_kernel(self.scaled(X), self.scaled(places), self.parameters.get("gamma"), out=out)
             return True
         values = self(X, places)
-        out[...] = values
+        with np.errstate(over="ignore"):
+            out[...] = values
+        self._check_finite(out, X)  # in single precision, too
         return np.dtype(values.dtype).itemsize >= out.dtype.itemsize
 
     def product(self, X: Any, places: Any, M: Any) -> Any:
@@ -353,7 +375,7 @@ def bind_kernel(
         return BoundKernel(kernel, given, factors)
     width = given["gamma"] if "gamma" in given else resolve_gamma(gamma, X, variances, factors)
     shape = {"degree": degree, "coef0": coef0} | ({} if width is None else {"gamma": width})
-    if kernel in ("poly", "polynomial"):
+    if isinstance(kernel, str) and kernel in _POLYNOMIALS:
         _check_powers(X, factors, **shape | given)
     return BoundKernel(kernel, shape | given, factors)
 

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rarefy._fit import fit_method
 from rarefy._parameters import COUNT, NOT_NEGATIVE, POSITIVE, Number, check_grid
-from rarefy._validation import check_weights, validate_data
+from rarefy._validation import check_labels, check_weights, validate_data
 from rarefy._warnings import warn_user
 from rarefy.core.linalg.rows import Array
 from rarefy.core.linalg.threads import threads_over
@@ -329,6 +329,7 @@ class SubspaceLPSVC(ClassifierMixin, SubspaceEstimator):
         """Validate the input; coordinates, labels and weights for all programs."""
         self._check_together()
         data, y = self._validate_training(X, y)
+        y = check_labels(y, f"y of {type(self).__name__}")
         check_classification_targets(y)
         classes, labels = np.unique(y, return_inverse=True)
         if len(classes) < 2:

@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 
 from rarefy._fit import fit_method
 from rarefy._parameters import ANY_REAL
-from rarefy._validation import check_weights
+from rarefy._validation import check_labels, check_weights
 from rarefy._warnings import warn_user
 from rarefy.core.linalg.rows import Array
 from rarefy.exceptions import DegenerateDataError, ParameterError, RarefyWarning
@@ -312,6 +312,7 @@ class RankRC(ClassifierMixin, KernelRanker):
     def _training_data(self, X: Any, y: Any, sample_weight: Any) -> TrainingData:
         owner = type(self).__name__
         X, y = self._validate_training(X, y)
+        y = check_labels(y, f"y of {owner}")
         check_classification_targets(y)
         weights = check_weights(sample_weight, X, type(self).__name__)
         classes, codes = np.unique(y, return_inverse=True)

@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from rarefy._fit import fit_method
 from rarefy._input import validated
-from rarefy._parameters import COUNT, NOT_NEGATIVE, POSITIVE, Number
+from rarefy._parameters import COST, COUNT, NOT_NEGATIVE, Number
 from rarefy._progress import progress_bar
 from rarefy._warnings import warn_user
 from rarefy.certificates import SubsetCertificate
@@ -125,7 +125,7 @@ class BestSubsetSelector(BaseSelector):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_features_to_select": [*N_FEATURES, StrOptions({"auto"})],
         "loss": [StrOptions({"auto", *LOSSES})],
-        "C": [POSITIVE, None],
+        "C": [COST, None],
         "task": [StrOptions({"auto", "classification", "regression"})],
         "groups": ["array-like", None],
         "standardize": ["boolean"],

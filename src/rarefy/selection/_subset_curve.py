@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from rarefy._fit import checked_arguments
-from rarefy._parameters import COUNT, NOT_NEGATIVE, POSITIVE
+from rarefy._parameters import COST, COUNT, NOT_NEGATIVE
 from rarefy._pictures import data_frame, new_axes
 from rarefy._progress import progress_bar
 from rarefy._validation import check_X_y
@@ -177,7 +177,7 @@ class BestSubsetCurve:
     {
         "n_features": ["array-like", None],
         "loss": [StrOptions({"auto", *LOSSES})],
-        "C": [POSITIVE, None],
+        "C": [COST, None],
         "task": [StrOptions({"auto", "classification", "regression"})],
         "groups": ["array-like", None],
         "standardize": ["boolean"],

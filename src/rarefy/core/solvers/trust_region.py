@@ -193,6 +193,8 @@ class _Bounded:
         first bound, whichever gives the larger decrease in the model.
         """
         step = self.unit * scaled
+        if not np.isfinite(step).all():
+            raise FloatingPointError("a step is no number")
         least = -self._STAY * self.distance
         if np.all(step >= least):
             return step, model, 0.5 * float(self.bend @ scaled**2), True
