@@ -8,6 +8,7 @@ memory is needed nor what to do instead.
 import argparse
 import re
 import resource
+import signal
 import subprocess
 import sys
 import time
@@ -45,7 +46,7 @@ from rarefy.selection import (
 MEMORY = 4 << 30
 """Bytes of address space of a call."""
 SECONDS = 120.0
-"""In which a call has to finish, on one core that others use as well."""
+"""Of processor time in which a call has to finish."""
 REFUSED = 3
 """Exit code of a call that refused in the right words."""
 _RIGHT_WORDS = re.compile(r"\d(\.\d+)? ?[kMGTPE]?B\b")
@@ -144,26 +145,29 @@ def cases() -> Iterator[tuple[str, str]]:
             yield shape, name
 
 
-def bomb_trial(shape: str, name: str) -> tuple[Counter[str], list[str]]:
+def bomb_trial(shape: str, name: str, memory: int = MEMORY, limit: float = SECONDS) -> tuple[Counter[str], list[str]]:
     """One call in a process of its own, counted."""
     start = time.perf_counter()
-    call = [sys.executable, __file__, shape, name]
+    call = [sys.executable, __file__, shape, name, str(memory), str(int(limit))]
     what = f"{shape}, {name}"
     try:
-        done = subprocess.run(call, capture_output=True, text=True, timeout=SECONDS, check=False)
+        done = subprocess.run(call, capture_output=True, text=True, timeout=10.0 * limit, check=False)
     except subprocess.TimeoutExpired:
-        return Counter({"bombs": 1, "endless": 1, "violated": 1}), [f"{what}: not done in {SECONDS:.0f} s"]
+        done = None
     seconds = time.perf_counter() - start
+    if done is None or done.returncode == -signal.SIGXCPU:
+        return Counter({"bombs": 1, "endless": 1, "violated": 1}), [f"{what}: not done in {limit:.0f} s"]
     if done.returncode == 0:
         return Counter({"bombs": 1, "finished": 1}), []
     said = (done.stderr.strip().splitlines() or [""])[-1]
-    if done.returncode == REFUSED and seconds < SECONDS / 2:
+    if done.returncode == REFUSED and seconds < limit / 2:
         return Counter({"bombs": 1, "refused": 1}), []
     return Counter({"bombs": 1, "violated": 1}), [f"{what}: exit code {done.returncode} after {seconds:.0f} s, {said}"]
 
 
-def _child(shape: str, name: str) -> int:
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+def _child(shape: str, name: str, memory: int, limit: int) -> int:
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
     make, estimators = _SHAPES[shape]
     X, y = make()
     warnings.simplefilter("ignore")
@@ -184,5 +188,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("shape")
     parser.add_argument("name")
+    parser.add_argument("memory", type=int)
+    parser.add_argument("limit", type=int)
     options = parser.parse_args()
-    sys.exit(_child(options.shape, options.name))
+    sys.exit(_child(options.shape, options.name, options.memory, options.limit))

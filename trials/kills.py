@@ -40,7 +40,7 @@ def watch(event, arguments):
             os.kill(os.getpid(), number)
 sys.addaudithook(watch)
 try:
-    {main}
+    exec({main!r})
 finally:
     if number == 0:
         open({out!r}, "w").write(str(-left))
@@ -95,13 +95,13 @@ def write_table(folder):
     return folder / "table.csv"
 
 
-def start(name, made, folder, code=_MAIN):
+def start(name, made, folder, code=None):
     """The command, in a process of its own."""
     words = [word.format(made=made) for word in COMMANDS[name].words]
     return subprocess.Popen(
-        [sys.executable, "-c", code, *words],
+        [sys.executable, "-c", _MAIN if code is None else code, *words],
         cwd=folder,
-        env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+        env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
@@ -216,6 +216,8 @@ def kill_trial(name, seed, made, usual):
         what = f"{name} {moment} by {number.name} (seed {seed})"
         faults = [f"{what}: {one} is not complete" for one in incomplete(folder, name)]
         left = strays(folder, name)
+        if number is signal.SIGKILL and process.returncode not in (0, -signal.SIGKILL):
+            faults.append(f"{what}: exit code {process.returncode}, {errors[-300:]!r}")
         if number is signal.SIGINT:
             faults += [f"{what}: {one} is left" for one in left if name != "convert"]
             faults += _interrupted(what, process.returncode, errors)

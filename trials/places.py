@@ -68,12 +68,10 @@ def writers_trial(seed):
         path = Path(place) / "page.html"
         writers = [
             subprocess.Popen(
-                [sys.executable, "-c", _WRITER, str(path), letter, "60"], stdout=subprocess.PIPE, text=True
+                [sys.executable, "-c", _WRITER, str(path), letter, "300"], stdout=subprocess.PIPE, text=True
             )
             for letter in "abcd"
         ]
-        for writer in writers:
-            writer.stdout.readline()
         broken, done = [], threading.Event()
 
         def read():
@@ -83,6 +81,8 @@ def writers_trial(seed):
 
         reader = threading.Thread(target=read)
         reader.start()
+        for writer in writers:
+            writer.stdout.readline()
         for writer in writers[:2]:
             time.sleep(draw.uniform(0.0, 0.3))
             writer.kill()
