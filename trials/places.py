@@ -86,7 +86,7 @@ def writers_trial(seed):
         for writer in writers[:2]:
             time.sleep(draw.uniform(0.0, 0.3))
             writer.kill()
-        codes = [writer.wait() for writer in writers]
+        codes = [(writer.wait(), writer.stdout.close())[0] for writer in writers]
         done.set()
         reader.join()
         faults = [f"a reader saw {one!r}" for one in broken[:1]]
