@@ -411,6 +411,8 @@ def test_places_that_cannot_be_read_or_written_to(tmp_path):
 
 def test_models_of_strangers_are_refused(tmp_path):
     from sklearn.feature_extraction import FeatureHasher
+    from sklearn.pipeline import Pipeline
+    from sklearn.preprocessing import FunctionTransformer
     from skops.io import dump
 
     class Stranger:
@@ -419,6 +421,20 @@ def test_models_of_strangers_are_refused(tmp_path):
     for name, content in (("a", {"format": "rarefy model 1", "pipeline": Stranger()}), ("b", FeatureHasher())):
         dump(content, tmp_path / f"{name}.skops")
         assert "Error" in run("score", tmp_path / f"{name}.skops", "x.csv", "--out", tmp_path / "o.csv", code=2).stderr
+    # What would run a command if it were built: a function of the system, and a class in the place of ours.
+    ran = tmp_path / "ran"
+    steps = [
+        ("table", FunctionTransformer(os.system)),
+        ("then", FunctionTransformer(os.mkdir, kw_args={"path": str(ran)})),
+    ]
+    dump({"format": "rarefy model 1", "pipeline": Pipeline(steps)}, tmp_path / "d.skops")
+    with zipfile.ZipFile(tmp_path / "d.skops") as old, zipfile.ZipFile(tmp_path / "e.skops", "w") as new:
+        forged = old.read("schema.json").decode().replace("sklearn.pipeline", "subprocess").replace("Pipeline", "Popen")
+        new.writestr("schema.json", forged)
+    for name in ("d", "e"):
+        said = run("score", tmp_path / f"{name}.skops", "x.csv", "--out", tmp_path / "o.csv", code=2).stderr
+        assert "which no model of rarefy has; it is not read" in said
+        assert not ran.exists()
     (tmp_path / "c.skops").write_bytes(b"PK\x03\x04 not a zip")
     run("score", tmp_path / "c.skops", "x.csv", "--out", tmp_path / "o.csv", code=2)
 
