@@ -11,6 +11,9 @@ from sklearn.utils.validation import validate_data
 from rarefy.core.linalg.rows import Array, Index, Rows
 from rarefy.exceptions import ParameterError
 
+NO_Y = "no_validation"
+"""scikit-learn's word for a method that takes no y; None is a y that is missing."""
+
 
 class RowSource(ABC):
     """Data that estimators take in the place of an array, and pass over block by block."""
@@ -53,13 +56,14 @@ class RowSource(ABC):
         )
 
 
-def validated(estimator: Any, X: Any, y: Any = None, *, reset: bool = True, **options: Any) -> Any:
+def validated(estimator: Any, X: Any, y: Any = NO_Y, *, reset: bool = True, **options: Any) -> Any:
     """What `validate_data` returns; for blocks their `Rows` (and y as an array if one is given)."""
     if not isinstance(X, RowSource):
-        given = (X,) if y is None else (X, y)
-        return validate_data(estimator, *given, reset=reset, **options)
-    check_columns(estimator, X, reset)
+        return validate_data(estimator, X, y, reset=reset, **options)
     if y is None:
+        raise ParameterError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
+    check_columns(estimator, X, reset)
+    if isinstance(y, str) and y == NO_Y:
         return X.rows()
     y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
     check_consistent_length(X, y)
