@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.core.feature_weights.grid import Cell, prune_cell, selection_grid, warm_settings, with_cost
+from rarefy.core.feature_weights.grid import Cell, prune_cell, selection_grid, warm_settings
 from rarefy.core.feature_weights.problem import Solution
 from rarefy.core.feature_weights.samples import automatic_mu
 from rarefy.core.feature_weights.selection import FeatureSelection, SearchSettings, start_weights
@@ -19,6 +19,8 @@ from rarefy.kernel._feature_selector import KernelFeatureSelector
 
 ROUGH = 1e-2
 """Tolerance of searches in the folds: enough to compare scores."""
+BEHIND = 1.05
+"""Starts whose objective is higher than the best by more than this factor wait until it is not."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class Grid:
         """A row of penalties for each C."""
         if not self.relative:
             return np.tile(self.mus, (len(self.Cs), 1))
-        return np.array([self.mus * automatic_mu(with_cost(task.problem, float(C))) for C in self.Cs])
+        return np.array([self.mus * automatic_mu(task.problem.with_cost(float(C))) for C in self.Cs])
 
     def part(self, rows: Sequence[int], n_mus: int) -> "Grid":
         """Some of the Cs and the first penalties."""
@@ -113,7 +115,8 @@ class Judge:
 def rough_settings(selector: KernelFeatureSelector) -> SearchSettings:
     """How to search in the folds: without the curvature, and to the accuracy that the comparison needs."""
     own = warm_settings(selector._settings())
-    return replace(own, tol=max(own.tol, ROUGH), curvature=False, prune=0.0, grown=1)
+    behind = np.inf if own.method == "gmkl" else BEHIND  # the objective of GMKL is not that of its classifiers
+    return replace(own, tol=max(own.tol, ROUGH), curvature=False, prune=0.0, grown=1, behind=behind)
 
 
 def score_grid(

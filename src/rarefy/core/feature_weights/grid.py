@@ -31,11 +31,6 @@ class Cell:
         return described(self.problem, self.solution, settings.method, settings.curvature)
 
 
-def with_cost(problem: Problem, C: float) -> Problem:
-    """The problem with another factor on the losses, from that with the factor 1."""
-    return replace(problem, classifiers=replace(problem.classifiers, costs=C * problem.classifiers.costs))
-
-
 def neighbours(Cs: Sequence[float] | Array) -> list[tuple[int, int | None]]:
     """The order in which to go through the Cs, and from which of them: from the middle one up, and then down."""
     order = [int(i) for i in np.argsort(Cs, kind="stable")]
@@ -71,7 +66,7 @@ def selection_grid(
     warm = warm_settings(settings)
     with problem.threads():
         for i, neighbour in neighbours(Cs):
-            here = with_cost(problem, float(Cs[i]))
+            here = problem.with_cost(float(Cs[i]))
             lines = starts.lines() if neighbour is None else list(begun[neighbour])
             own = settings if neighbour is None else warm
             for j in range(mus.shape[1]):

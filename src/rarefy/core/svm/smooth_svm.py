@@ -63,34 +63,36 @@ def smooth_svm(
     """
     n, largest = len(y), float(costs.max())
     beta, b = (np.zeros(n), best_offset(np.zeros(n), y, costs, loss)) if start is None else start
+    signed = costs * y
     scores = K @ beta
     with threads_for(n):
         for iteration in range(max_iter + 1):
-            value, first, _ = loss.derivatives(y * (scores + b))
-            objective = 0.5 * float(beta @ scores) + float(costs @ value)
+            short = 1.0 - y * (scores + b)
             # Optimality: beta_i = -C_i y_i l'(y_i f_i), with sum zero.
-            wanted = -costs * y * first
+            wanted = signed * np.clip(short / (2.0 * loss.eps), 0.0, 1.0)
             excess = max(float(np.abs(wanted - beta).max()), abs(float(wanted.sum())) / n) / largest
             if excess <= tol or iteration == max_iter:
                 break
-            beta, b, scores, moved = _newton(K, y, costs, loss, beta, b, scores)
+            beta, b, scores, moved = _newton(K, y, costs, loss, beta, b, scores, short)
             if not moved:
                 break
-    return SmoothSVM(beta, b, objective, excess, iteration)
+        value, _, _ = loss.derivatives(y * (scores + b))
+    return SmoothSVM(beta, b, 0.5 * float(beta @ scores) + float(costs @ value), excess, iteration)
 
 
 def _newton(
-    K: Array, y: Array, costs: Array, loss: SmoothedHinge, beta: Array, b: float, scores: Array
+    K: Array, y: Array, costs: Array, loss: SmoothedHinge, beta: Array, b: float, scores: Array, short: Array
 ) -> tuple[Array, float, Array, bool]:
     """One Newton step with a line search; the last value is False if no step lowers the objective."""
     smoothing = loss.eps
-    short = 1.0 - y * (scores + b)
-    curved = np.flatnonzero((short > 0.0) & (short <= 2.0 * smoothing))
     linear = short > 2.0 * smoothing
+    curved = np.flatnonzero((short > 0.0) & ~linear)
     target = np.where(linear, costs * y, 0.0)
     if len(curved):
         system = CurvedSystem(K[np.ix_(curved, curved)], costs[curved], smoothing)
-        target[curved], ahead = system.solve(y[curved] - K[curved] @ target, -float(target.sum()))
+        # The product with all of K: picking its rows would take longer.
+        pushed = (K @ target)[curved] if linear.any() else 0.0
+        target[curved], ahead = system.solve(y[curved] - pushed, -float(target.sum()))
     elif abs(float(target.sum())) > 1e-12 * float(costs.sum()):
         # No sample is on the curved piece, so b is not determined with beta: it is optimised first, alone.
         target, ahead = beta, best_offset(scores, y, costs, loss)
@@ -99,7 +101,7 @@ def _newton(
     change, shift = target - beta, ahead - b
     changed = K @ change
     slope, curvature = float(beta @ changed), float(change @ changed)
-    along = Along(1.0 - y * (scores + b), y * (changed + shift), costs, smoothing, slope, curvature)
+    along = Along(short, y * (changed + shift), costs, smoothing, slope, curvature)
     nothing = 1e-12 * float(costs.sum())
     length = 1.0 if along.slope(1.0) <= nothing else along.last_below(0.0, 0.0, 1.0)
     return beta + length * change, b + length * shift, scores + length * changed, length > 0.0
@@ -126,6 +128,11 @@ class CurvedSystem:
         answer = self._solve(right)
         shift = float((answer.sum() - total) / self._ones.sum())
         return answer - shift * self._ones, shift
+
+    def solve_all(self, right: Array) -> Array:
+        """The x of several systems, as columns; the sum of each x is 0."""
+        answer = self._solve(right)
+        return np.asarray(answer - np.multiply.outer(self._ones, answer.sum(axis=0) / self._ones.sum()))
 
 
 @dataclass(frozen=True)
