@@ -40,8 +40,8 @@ class SearchSettings:
     """Rounds in which features are brought in after a start at an interaction."""
     behind: float = np.inf
     """On a path, starts whose objective is more than this factor above the best are not searched."""
-    curvature: bool = True
-    """Whether to compute it."""
+    checked: bool = True
+    """Whether to compute the curvature of solutions, and to see whether all samples are memorised."""
     seed: int = 0
     """Of the perturbed starts."""
 
@@ -81,7 +81,7 @@ class FeatureSelection:
     intercept: Array
     support_vectors: Array
     memorized: bool
-    """Whether all samples are classified correctly with a kernel matrix close to the identity."""
+    """Whether all samples are classified correctly with a kernel matrix close to the identity; False if not checked."""
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ def selection_path(
         for i, here, best in best_of_starts(problem, starts, mus, settings, report):
             if settings.prune > 0.0:
                 best = pruned_search(here, best, Search(settings, report), settings.prune)
-            found[i] = described(here, best, settings.method, settings.curvature)
+            found[i] = described(here, best, settings.method, settings.checked)
     return [found[i] for i in range(len(mus))]
 
 
@@ -268,7 +268,7 @@ class Search:
         return with_starts(problem, z)
 
 
-def described(problem: Problem, solution: Solution, method: str, curvature: bool) -> FeatureSelection:
+def described(problem: Problem, solution: Solution, method: str, checked: bool) -> FeatureSelection:
     """The result; GMKL has another objective than the problem, so the curvature there is undefined."""
     z, centres = solution.z, np.flatnonzero(np.any(solution.B != 0.0, axis=1))
     support = np.zeros(len(z), dtype=bool)
@@ -279,7 +279,7 @@ def described(problem: Problem, solution: Solution, method: str, curvature: bool
         group_weights=z,
         support=spread(support, problem.groups),
         ranking=rankdata(-spread(z * problem.scales, problem.groups), method="min").astype(int),
-        curvature=np.nan if method == "gmkl" or not curvature else smallest_curvature(problem, solution),
+        curvature=np.nan if method == "gmkl" or not checked else smallest_curvature(problem, solution),
         objective=solution.objective,
         history=np.array(solution.history),
         n_iter=solution.n_iter,
@@ -287,7 +287,7 @@ def described(problem: Problem, solution: Solution, method: str, curvature: bool
         dual_coef=solution.B[centres].T.copy(),
         intercept=solution.b.copy(),
         support_vectors=problem.X[np.ix_(centres, np.flatnonzero(weights > 0.0))],
-        memorized=_memorized(problem, solution),
+        memorized=checked and _memorized(problem, solution),
     )
 
 
