@@ -1,6 +1,7 @@
 """KernelFeatureSelectorCV: its choices recomputed from paths, folds that cannot be used, delegation, errors."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from feature_problems import crossed, plain_selector, products
 from rarefy.core.feature_weights.selection import Starts
 from rarefy.exceptions import DegenerateDataError, ParameterError, RarefyWarning
 from rarefy.kernel import KernelFeatureSelector, KernelFeatureSelectorCV
-from rarefy.kernel._feature_choice import FoldSearch, _Candidate
+from rarefy.kernel._feature_choice import FoldSearch, _Candidate, with_neighbours
 
 ONES = {"inits": ("ones",), "penalties": ("squares",), "prunes": (0.0,)}
 PLAIN = {"inits": ("ones",), "penalties": ("weights",), "prunes": (0.0,)}
@@ -167,7 +168,7 @@ def test_ties_go_to_fewer_features():
 
 def test_of_equal_scores_the_fewest_features_then_the_largest_mu_then_the_smallest_C():
     def candidate(at, score=0.5, n_features=7.0, prune=0.0):
-        return _Candidate(at, prune, score, 0.0, n_features, [])
+        return _Candidate(at, prune, score, score, 0.0, n_features, [])
 
     def best(*candidates):
         return max(candidates, key=FoldSearch._merit)
@@ -179,6 +180,25 @@ def test_of_equal_scores_the_fewest_features_then_the_largest_mu_then_the_smalle
     assert best(candidate((1, 1, 0), n_features=5.0, prune=0.2), fewer).prune == 0.2
     better = candidate((0, 0, 0), score=0.6)
     assert best(first, fewer, better) is better
+
+
+def test_a_lucky_combination_loses_against_one_whose_neighbours_are_good_as_well():
+    scores = {(0, 0, 0): 0.90, (0, 0, 1): 0.60, (0, 1, 0): 0.60, (0, 2, 0): 0.88, (0, 2, 1): 0.88, (0, 1, 1): 0.5}
+    cells = [_Candidate(at, 0.0, score, score, 0.0, 3.0, []) for at, score in scores.items()]
+    judged = {one.at: one.judged for one in with_neighbours(cells, np.array([0, 2, 1]))}
+    assert judged[0, 0, 0] == pytest.approx((2 * 0.90 + 0.60 + 0.88) / 4)  # the C in the middle is the last one
+    assert judged[0, 2, 1] == pytest.approx((2 * 0.88 + 0.88 + 0.60 + 0.50) / 5)
+    assert judged[0, 1, 0] == pytest.approx((2 * 0.60 + 0.88 + 0.50) / 4)
+    X, y = crossed(n=60)
+    model = KernelFeatureSelectorCV(rough(), Cs=[1.0], cv=3, prunes=(0.0,)).fit(X, y)
+    mean = model.cv_scores_[0].mean(axis=1)
+    padded = np.concatenate([[np.nan], mean, [np.nan]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        own = np.nanmean([padded[1:-1], padded[1:-1], padded[:-2], padded[2:]], axis=0)
+    chosen = list(model.mus_).index(model.mu_)
+    assert own[chosen] == pytest.approx(np.max(own[np.isfinite(mean)]))
+    assert model.held_out_score_ == pytest.approx(mean[chosen])
 
 
 def test_starts_and_penalties_are_tried_and_the_best_is_kept():

@@ -115,6 +115,8 @@ class _Candidate:
     at: At
     prune: float
     score: float
+    judged: float
+    """The score with a part of those of the neighbours."""
     spread: float
     n_features: float
     trials: list[Trial]
@@ -178,16 +180,19 @@ class FoldSearch:
 
     def choose(self, table: ScoreTable, shares: list[float], selection: str) -> Choice:
         """The best cell and share, or the one with the fewest features that is not much worse."""
-        cells = [self._candidate(table, at) for at in table.complete()]
+        complete = table.complete()
+        cells = [_summed(at, 0.0, [table.trials[(*at, f)] for f in table.usable]) for at in complete]
+        if self.grid.relative:
+            cells = with_neighbours(cells, np.argsort(np.argsort(self.grid.Cs, kind="stable")))
         cells.sort(key=self._merit, reverse=True)
         if selection == "one_se":
-            within = [one for one in cells if one.score >= cells[0].score - cells[0].spread]
+            within = [one for one in cells if one.judged >= cells[0].judged - cells[0].spread]
             cells = [cells[0], *sorted(within, key=lambda one: one.n_features)][: _PRUNED + 1]
         pruned = self._pruned(table, cells[:_PRUNED], shares)
         best = max(pruned, key=self._merit)
         if selection == "one_se":
-            near = [one for one in pruned if one.score >= best.score - best.spread]
-            best = min(near, key=lambda one: (one.n_features, -one.score, -one.at[2]))
+            near = [one for one in pruned if one.judged >= best.judged - best.spread]
+            best = min(near, key=lambda one: (one.n_features, -one.judged, -one.at[2]))
         k, i, j = best.at
         whole = self._copy(k, float(self.grid.Cs[i]))
         mus = self.grid.part([i]).penalties(_task_of(whole.set_params(C=1.0), self.samples))[0]
@@ -198,10 +203,7 @@ class FoldSearch:
     def _merit(one: _Candidate) -> tuple[float, ...]:
         """The highest score, then the fewest features, the smallest share, the largest mu, the smallest C."""
         k, i, j = one.at
-        return (round(one.score, 12), -one.n_features, -one.prune, j, -i, -k)
-
-    def _candidate(self, table: ScoreTable, at: At) -> _Candidate:
-        return _summed(at, 0.0, [table.trials[(*at, f)] for f in table.usable])
+        return (round(one.judged, 12), -one.n_features, -one.prune, j, -i, -k)
 
     def _pruned(self, table: ScoreTable, cells: list[_Candidate], shares: list[float]) -> list[_Candidate]:
         """The same cells with all shares; what is not pruned is known already."""
@@ -222,7 +224,7 @@ class FoldSearch:
             ]
             found = run_parallel(score_pruned, tasks, n_jobs=self.n_jobs, label="pruned")
             pruned += [
-                _summed(one.at, share, [fold[c][s] for fold in found])
+                _summed(one.at, share, [fold[c][s] for fold in found], one.judged - one.score)
                 for c, one in enumerate(own)
                 for s, share in enumerate(positive)
             ]
@@ -233,11 +235,32 @@ class FoldSearch:
         return type(own)(**own.get_params(deep=False)).set_params(C=C, mu="auto")
 
 
-def _summed(at: At, prune: float, trials: list[Trial]) -> _Candidate:
+def _summed(at: At, prune: float, trials: list[Trial], shift: float = 0.0) -> _Candidate:
     scores = np.array([trial.score for trial in trials])
     spread = float(scores.std(ddof=1) / np.sqrt(len(scores))) if len(scores) > 1 else 0.0
     size = float(np.mean([trial.n_features for trial in trials]))
-    return _Candidate(at, prune, float(scores.mean()), spread, size, trials)
+    score = float(scores.mean())
+    return _Candidate(at, prune, score, score + shift, spread, size, trials)
+
+
+def with_neighbours(cells: list[_Candidate], place: NDArray[np.intp]) -> list[_Candidate]:
+    """Each cell judged by its score, twice, and those of its neighbours in C and mu; `place` of each C in order.
+
+    The best of many scores is too high by chance; a cell whose neighbours are good as well is good more often.
+    """
+
+    def spot(one: _Candidate) -> At:
+        k, i, j = one.at
+        return k, int(place[i]), j
+
+    scores = {spot(one): one.score for one in cells}
+
+    def judged(one: _Candidate) -> float:
+        k, i, j = spot(one)
+        beside = [scores[at] for at in ((k, i - 1, j), (k, i + 1, j), (k, i, j - 1), (k, i, j + 1)) if at in scores]
+        return float(np.mean([one.score, one.score, *beside]))
+
+    return [replace(one, judged=judged(one)) for one in cells]
 
 
 def _task_of(selector: KernelFeatureSelector, samples: Samples) -> Any:

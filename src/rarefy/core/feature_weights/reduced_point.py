@@ -26,11 +26,10 @@ from typing import Protocol
 
 import numpy as np
 
-from rarefy.core.feature_weights.classifiers import Classifiers
+from rarefy.core.feature_weights.classifiers import Classifiers, System
 from rarefy.core.feature_weights.grouping import totals
 from rarefy.core.feature_weights.kernel import FeatureKernel
-from rarefy.core.linalg.rows import Array, Index
-from rarefy.core.svm.smooth_svm import CurvedSystem
+from rarefy.core.linalg.rows import Array
 
 Answer = Callable[[Array], Array]
 """The change P of the coefficients for a change of the scores."""
@@ -56,14 +55,13 @@ class ReducedPoint:
         A = kernel.distances(z)
         K = kernel.profile(A if kernel.profile.exponential else A.copy())
         self.classifiers, self.z = classifiers, z
-        self.B, self.b, value = classifiers.solve(K, start)
+        systems: list[System] = []
+        self.B, self.b, value = classifiers.solve(K, start, systems)
         cost, self._slope_of_penalty, self._bend_of_penalty = classifiers.penalty.derivatives(z)
         self.value = value + cost
         self._formed = kernel.each is not None and self.B.shape[1] == 1
         self.index = np.flatnonzero(np.any(self.B != 0.0, axis=1) | self._formed)
-        scores = K @ self.B + self.b
-        self._kernel, self._whole = kernel, (K, A)
-        self._curved = classifiers.loss.derivatives(classifiers.Y * scores)[2] > 0.0
+        self._kernel, self._whole, self._systems = kernel, (K, A), systems
 
     @cached_property
     def _K(self) -> Array:
@@ -89,21 +87,13 @@ class ReducedPoint:
     def gradient(self) -> Array:
         return 2.0 * self.z * self._centres.slopes + self._slope_of_penalty
 
-    @cached_property
-    def _systems(self) -> list[tuple[int, Index, CurvedSystem]]:
-        """Classifiers with samples on the curved piece, which of the centres these are, and their systems."""
-        systems = []
-        for c, at in enumerate(self._curved[self.index].T):
-            curved = np.flatnonzero(at)
-            if len(curved):
-                K, costs = self._K[np.ix_(curved, curved)], self.classifiers.costs[self.index[curved]]
-                systems.append((c, curved, CurvedSystem(K, costs, self.classifiers.loss.eps)))
-        return systems
-
     def _answer(self, pushed: Array) -> Array:
         """The change of the coefficients; for one classifier also for several changes of its scores, as columns."""
         P = np.zeros_like(pushed)
-        for c, curved, system in self._systems:
+        for c, (samples, system) in enumerate(self._systems):
+            if system is None:
+                continue
+            curved = np.searchsorted(self.index, samples)
             of_c = slice(None) if self._formed else slice(c, c + 1)
             P[curved, of_c] = system.solve_all(-pushed[curved, of_c])
         return P
