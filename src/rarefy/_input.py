@@ -1,6 +1,8 @@
 """Where data enter: arrays are validated as scikit-learn does it, blocks pass as `Rows`."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,24 @@ from sklearn.utils.validation import validate_data
 
 from rarefy.core.linalg.rows import Array, Index, Rows
 from rarefy.exceptions import ParameterError
+
+
+@dataclass(frozen=True)
+class RowMap:
+    """How rows of one matrix are made of rows of another."""
+
+    width: int
+    values: Callable[[Any], Any]
+    """New rows of some rows, dense."""
+    fill: Callable[[Any, NDArray[Any]], Any] | None = None
+    """The same written into an array, in its precision."""
+    single: bool = False
+    """Whether values are in single precision."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the new rows."""
+        return np.dtype(np.float32 if self.single else np.float64)
 
 
 class RowSource(ABC):
@@ -37,6 +57,10 @@ class RowSource(ABC):
     @abstractmethod
     def keep(self, index: Index, factors: Array, names: tuple[str, ...] | None) -> "RowSource":
         """Some columns with these names, each times a number: what `transform` of a selector returns."""
+
+    @abstractmethod
+    def mapped(self, made: RowMap, names: tuple[str, ...] | None) -> "RowSource":
+        """Rows that are made of these block by block, and their names: what `transform` of a transformer returns."""
 
     @property
     def ndim(self) -> int:
@@ -71,6 +95,14 @@ def validated(estimator: Any, X: Any, y: Any = None, *, reset: bool = True, **op
 def validated_alone(X: Any, **options: Any) -> Any:
     """What `check_array` returns; for blocks their `Rows`."""
     return X.rows() if isinstance(X, RowSource) else check_array(X, **options)
+
+
+def remember_columns(estimator: Any, X: Any) -> None:
+    """Set number and names of the columns that an estimator was fitted on."""
+    if isinstance(X, RowSource):
+        check_columns(estimator, X, reset=True)
+    else:
+        validate_data(estimator, X, skip_check_array=True)
 
 
 def refuse_blocks(estimator: Any, X: Any) -> None:

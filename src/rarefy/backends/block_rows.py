@@ -76,6 +76,10 @@ class BlockRows(Remembering):
     def dtype(self) -> np.dtype[Any]:
         return self._files.dtype
 
+    @property
+    def sparse(self) -> bool:
+        return self._files.sparse
+
     def _blocks_in_storage(self, index: Index | None = None) -> Iterator[tuple[slice, Any]]:
         return self._files.passing(index)
 
@@ -91,11 +95,12 @@ class IteratorRows(Remembering):
         self._make = make
         sizes: list[int] = []
         labels: list[Any] = []
-        single = True
+        single = sparse = True
         width: int | None = None
         for block, y in self._given():
             width = int(np.shape(block)[-1]) if width is None else width
             single &= block.dtype == np.float32
+            sparse &= sp.issparse(block)
             sizes.append(block.shape[0])
             labels.append(None if y is None else np.array(y))
             self._check(block, y, width, len(sizes))
@@ -103,13 +108,17 @@ class IteratorRows(Remembering):
             raise BlockError("The iterator of blocks gave none; it has to give at least one.")
         if any(y is None for y in labels) and any(y is not None for y in labels):
             raise BlockError("The iterator gave labels with some blocks and not with others.")
-        self._sizes, self._dtype = sizes, np.dtype(np.float32 if single else np.float64)
+        self._sizes, self._dtype, self._sparse = sizes, np.dtype(np.float32 if single else np.float64), bool(sparse)
         self.shape = (sum(sizes), width)
         self.target: NDArray[Any] | None = None if labels[0] is None else np.concatenate(labels)
 
     @property
     def dtype(self) -> np.dtype[Any]:
         return self._dtype
+
+    @property
+    def sparse(self) -> bool:
+        return self._sparse
 
     def _blocks_in_storage(self, index: Index | None = None) -> Iterator[tuple[slice, Any]]:
         start, number = 0, 0

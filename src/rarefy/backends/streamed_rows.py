@@ -6,15 +6,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
+from rarefy._input import RowMap
 from rarefy.config import current_config
 from rarefy.core.linalg import norms
+from rarefy.core.linalg import rows as settings
 from rarefy.core.linalg.rows import (
     Array,
     DenseRows,
     Index,
     Rows,
-    SparseRows,
     TransposedRows,
     as_rows,
     edges,
@@ -53,6 +55,11 @@ class StreamedRows(ABC):
     @property
     def T(self) -> TransposedRows:
         return StreamedColumns(self)
+
+    @property
+    def sparse(self) -> bool:
+        """Whether blocks are CSR matrices."""
+        return False
 
     def _parts(self) -> Iterator[tuple[slice, Rows]]:
         for rows, block in self._blocks_in_storage():
@@ -106,13 +113,28 @@ class StreamedRows(ABC):
 
     def subset(self, index: Index) -> Rows:
         index = np.arange(self.shape[0])[index]
-        part = RowsOf(self, index)
         if not self.fits(len(index) * self.shape[1]):
-            return part
-        blocks = [block for _, block in part._blocks_in_storage()]
-        if blocks and sp.issparse(blocks[0]):
-            return SparseRows(sp.csr_array(sp.vstack(blocks, format="csr")))
-        return DenseRows(np.concatenate([np.zeros((0, self.shape[1]), dtype=part.dtype), *blocks]))
+            return self.restricted(index)
+        return as_rows(self.stored(index))
+
+    def stored(self, index: Index) -> Any:
+        """The rows with these numbers as they are stored, as one array or CSR matrix: one pass."""
+        order = np.argsort(index, kind="stable")
+        wanted, parts = index[order], []
+        for rows, block in self._blocks_in_storage(wanted):
+            here = _inside(wanted, rows)
+            if here.start < here.stop:
+                parts.append(block[wanted[here] - rows.start])
+        back = np.empty_like(order)
+        back[order] = np.arange(len(order))
+        if any(sp.issparse(part) for part in parts):
+            return sp.csr_array(sp.vstack([sp.csr_array(part) for part in parts], format="csr"))[back]
+        found = np.concatenate([np.zeros((0, self.shape[1]), dtype=self.dtype), *parts])
+        return found.astype(self.dtype, copy=False)[back]
+
+    def restricted(self, index: Index) -> "StreamedRows":
+        """The rows with these numbers, still in storage."""
+        return RowsOf(self, index)
 
     def scaled(self, factor: float) -> Rows:
         return ColumnsOf(self, None, np.full(self.shape[1], float(factor)))
@@ -120,6 +142,10 @@ class StreamedRows(ABC):
     def columns(self, index: Index, factors: Array) -> "ColumnsOf":
         """Some columns, each times a number."""
         return ColumnsOf(self, index, factors)
+
+    def mapped(self, made: RowMap) -> "StreamedRows":
+        """Rows that are made of these, block by block."""
+        return MappedRows(self, made)
 
     def gathered(self, index: Index, factors: Array) -> Rows:
         """The same, kept in memory if they are few enough to take little of the memory budget."""
@@ -162,11 +188,15 @@ class RowsOf(StreamedRows):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return self._rows.dtype if self._increasing else np.dtype(np.float64)
+        return self._rows.dtype
+
+    @property
+    def sparse(self) -> bool:
+        return self._rows.sparse
 
     def _blocks_in_storage(self, index: Index | None = None) -> Iterator[tuple[slice, Any]]:
         if not self._increasing:  # each block is gathered from all over the storage
-            yield from ((some, self._rows.take(self._index[some])) for some in edges(*self.shape))
+            yield from ((some, self._rows.stored(self._index[some])) for some in edges(*self.shape))
             return
         for rows, block in self._rows._blocks_in_storage(self._index):
             here = _inside(self._index, rows)
@@ -178,6 +208,12 @@ class RowsOf(StreamedRows):
 
     def subset(self, index: Index) -> Rows:
         return self._rows.subset(self._index[index])
+
+    def stored(self, index: Index) -> Any:
+        return self._rows.stored(self._index[index])
+
+    def restricted(self, index: Index) -> StreamedRows:
+        return self._rows.restricted(self._index[index])
 
 
 class ColumnsOf(StreamedRows):
@@ -194,6 +230,10 @@ class ColumnsOf(StreamedRows):
     def dtype(self) -> np.dtype[Any]:
         return self._rows.dtype if self._plain else np.dtype(np.float64)
 
+    @property
+    def sparse(self) -> bool:
+        return self._rows.sparse
+
     def _blocks_in_storage(self, index: Index | None = None) -> Iterator[tuple[slice, Any]]:
         for rows, stored in self._rows._blocks_in_storage(index):
             block = stored.copy() if self._index is None else stored[:, self._index]
@@ -203,6 +243,69 @@ class ColumnsOf(StreamedRows):
                 yield rows, sp.csr_array(block.astype(np.float64) @ sp.diags_array(self._factors))
             else:
                 yield rows, block * self._factors
+
+
+class MappedRows(StreamedRows):
+    """New rows from streamed ones.
+
+    Products may take rows in single precision if `fill` of the map writes them so; sums are in double precision.
+    """
+
+    _overwritten = _budgeted = False
+
+    def __init__(self, rows: StreamedRows, made: RowMap, factor: float = 1.0) -> None:
+        self._rows, self._made, self._factor = rows, made, factor
+        self.shape = (rows.shape[0], made.width)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._made.dtype if self._factor == 1.0 else np.dtype(np.float64)
+
+    def _blocks_in_storage(self, index: Index | None = None) -> Iterator[tuple[slice, Any]]:
+        for rows, block in self._pieces(index):
+            yield rows, self._of(block)
+
+    def _passing(self) -> Iterator[tuple[slice, Rows]]:
+        """Blocks that overwrite each other."""
+        fill, width = self._made.fill, self.shape[1]
+        if fill is None:
+            yield from self._parts()
+            return
+        step = max(1, min(self.shape[0], settings.BLOCK_ENTRIES // max(width, 1)))
+        single, double = np.empty((step, width), dtype=np.float32), np.empty((step, width))
+        for rows, block in self._pieces():
+            part = double[: rows.stop - rows.start]
+            fill(block, single[: len(part)])
+            np.copyto(part, single[: len(part)])
+            if self._factor != 1.0:
+                part *= self._factor
+            yield rows, DenseRows(part)
+
+    def take(self, index: Index, T: Array | None = None) -> Array:
+        dense = self.stored(np.arange(self.shape[0])[index]).astype(np.float64, copy=False)
+        return dense if T is None else dense @ T
+
+    def stored(self, index: Index) -> Any:
+        return self._of(self._rows.stored(index))
+
+    def restricted(self, index: Index) -> StreamedRows:
+        return MappedRows(self._rows.restricted(index), self._made, self._factor)
+
+    def subset(self, index: Index) -> Rows:
+        return MappedRows(self._rows.restricted(np.arange(self.shape[0])[index]), self._made, self._factor)
+
+    def scaled(self, factor: float) -> Rows:
+        return MappedRows(self._rows, self._made, self._factor * factor)
+
+    def _pieces(self, index: Index | None = None) -> Iterator[tuple[slice, Any]]:
+        """Rows of which new ones are made together."""
+        for rows, block in self._rows._blocks_in_storage(index):
+            for some in edges(block.shape[0], self.shape[1]):
+                yield slice(rows.start + some.start, rows.start + some.stop), block[some]
+
+    def _of(self, block: Any) -> NDArray[Any]:
+        made = np.asarray(self._made.values(block), dtype=self._made.dtype)
+        return made if self._factor == 1.0 else self._factor * made.astype(np.float64)
 
 
 class StreamedColumns(TransposedRows):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from rarefy.backends.samples import Samples, pieces
 from rarefy.core.linalg.kernel_subspace import leading_subspace
 from rarefy.core.linalg.rows import Array, Index
 from rarefy.exceptions import DegenerateDataError, ParameterError
@@ -51,10 +52,15 @@ class Subspace:
 
     def write(self, X: Any, out: Array) -> None:
         """Fill the first columns of `out` with the coordinates of samples, block by block."""
-        step = max(1, _BLOCK_ENTRIES // max(1, len(self.map)))
-        for first in range(0, X.shape[0], step):
-            rows = slice(first, min(first + step, X.shape[0]))
-            out[rows, : self.n_components] = self.kernel.product(X[rows], self.landmarks.places, self.map)
+        for rows, part in pieces(X, len(self.map), _BLOCK_ENTRIES):
+            out[rows, : self.n_components] = self.kernel.product(part, self.landmarks.places, self.map)
+
+    def products(self, X: Any, M: Array) -> Array:
+        """Coordinates of samples times a matrix, without those of all samples at a time."""
+        found = np.empty((X.shape[0], M.shape[1]))
+        for rows, part in pieces(X, len(self.map)):
+            found[rows] = self.coordinates(part) @ M
+        return found
 
     def coordinates(self, X: Any) -> Array:
         """The coordinates of samples."""
@@ -155,7 +161,9 @@ def _choose(
         first = _decompose(X, kernel, _rows(X, kernel, np.sort(pilot)), S, None, owner)
         return np.asarray(first.coordinates(X if len(some) == X.shape[0] else X[some]), dtype=np.float64)
 
-    pool = Pool(X, kernel, np.arange(X.shape[0]), coordinates, weights=weights, dimensions=S)
+    # Rules that look at samples one by one look at as many of those in blocks as fit into memory.
+    at_most = X.at_most(max(L, X.shape[1])) if isinstance(X, Samples) else None
+    pool = Pool(X, kernel, np.arange(X.shape[0]), coordinates, weights=weights, dimensions=S, at_most=at_most)
     return choose_landmarks(rule, pool, L, rng)
 
 

@@ -13,9 +13,10 @@ from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from rarefy._fit import fit_method
+from rarefy._input import RowSource, remember_columns
 from rarefy._parameters import COUNT, NOT_NEGATIVE, POSITIVE, Number, check_grid
 from rarefy._warnings import warn_user
 from rarefy.core.linalg.rows import Array
@@ -294,7 +295,11 @@ class SubspaceLPSVC(ClassifierMixin, SubspaceEstimator):
             The larger the score, the more likely the class; for two classes it is that of the second.
         """
         check_is_fitted(self)
-        return self._scores(self._coordinates(X))
+        if not isinstance(X, RowSource):
+            return self._scores(self._coordinates(X))
+        subspace = self.subspace_._subspace
+        found = subspace.products(self._validate_new(X, subspace.kernel.kernel), self.coef_.T) + self.intercept_
+        return found.ravel() if len(self.coef_) == 1 else found
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict class labels.
@@ -358,7 +363,7 @@ class SubspaceLPSVC(ClassifierMixin, SubspaceEstimator):
     def _transformer(self, X: Any, subspace: Subspace) -> KernelSubspace:
         """The subspace as a transformer that has seen the same features."""
         transformer = KernelSubspace(**{name: getattr(self, name) for name in KernelSubspace().get_params()})
-        validate_data(transformer, X, skip_check_array=True)
+        remember_columns(transformer, X)
         return transformer._store(subspace)
 
     def _warn_unsolved(self, solutions: Sequence[Solution]) -> None:

@@ -28,6 +28,7 @@ class KernelRanker(KernelEstimator):
     """From parameters and data to a ranking; the subclass says what is ranked and where it is cut."""
 
     _guide = "rare_class"
+    _works_on_blocks = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = RANKER_CONSTRAINTS
 
     alpha: Any

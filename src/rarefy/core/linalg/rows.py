@@ -77,9 +77,9 @@ class Rows(Protocol):
         """Largest absolute value; 0 if there is none."""
 
 
-def edges(n: int, width: int) -> Iterator[slice]:
+def edges(n: int, width: int, entries: int | None = None) -> Iterator[slice]:
     """Slices of n rows of this width, each of bounded size."""
-    step = max(1, BLOCK_ENTRIES // max(width, 1))
+    step = max(1, (entries or BLOCK_ENTRIES) // max(width, 1))
     for start in range(0, n, step):
         yield slice(start, min(start + step, n))
 
