@@ -15,8 +15,10 @@ import rarefy
 import rarefy.backends
 import rarefy.core.linalg
 import rarefy.core.svm
+from dask_cluster import on_workers
 from rarefy._input import RowMap
 from rarefy.backends.block_rows import BlockRows, IteratorRows, Remembering
+from rarefy.backends.dask_rows import DaskRows
 from rarefy.backends.kernel_rows import KernelRows, KernelValues, kernel_rows
 from rarefy.backends.samples import Samples
 from rarefy.backends.scratch_rows import ScratchRows
@@ -43,6 +45,13 @@ FORMS = {
     "transposed csr": lambda A: SparseRows(sp.csr_array(A.T)).T,
     "float32 on disk": lambda A: on_disk(A),
     "float32 on disk, from blocks": lambda A: on_disk(Samples(in_blocks(A))),
+    "on workers": lambda A: on_workers(A),
+    "on workers, float32": lambda A: on_workers(A.astype(np.float32)),
+    "on workers, csr": lambda A: on_workers(sp.csr_array(A)),
+    "on workers, some rows": lambda A: on_workers(np.repeat(A, 2, axis=0)).restricted(np.arange(0, 2 * len(A), 2)),
+    "on workers, columns times numbers": lambda A: on_workers(A / 2).scaled(2.0),
+    "on workers, made and held": lambda A: on_workers(A / 2).mapped(RowMap(A.shape[1], twice)).held(),
+    "transposed on workers": lambda A: on_workers(A.T, block_rows=2).T,
     "made of blocks": lambda A: MappedRows(in_blocks(A / 2), RowMap(A.shape[1], lambda part: 2 * part)),
     "made of blocks of csr": lambda A: MappedRows(
         in_blocks(sp.csr_array(A)), RowMap(A.shape[1], lambda part: part.toarray())
@@ -84,6 +93,10 @@ def values_of(A, cheap=True):
         out[...] = part
 
     return KernelValues(A, RowMap(A.shape[1], lambda part: part, fill), cheap)
+
+
+def twice(part):
+    return 2 * part
 
 
 def same(part):
@@ -160,7 +173,17 @@ def test_every_class_of_rows_has_a_form():
     """Also those of other modules: whoever adds one adds it here."""
     pairs, _ = class_pairs()
     used = {type(make(np.eye(3))) for make in FORMS.values()} | {type(make(pairs)) for make in PAIRS.values()}
-    streamed = {KernelRows, MappedRows, ScratchRows, BlockRows, IteratorRows, RowsOf, ColumnsOf, StreamedColumns}
+    streamed = {
+        KernelRows,
+        DaskRows,
+        MappedRows,
+        ScratchRows,
+        BlockRows,
+        IteratorRows,
+        RowsOf,
+        ColumnsOf,
+        StreamedColumns,
+    }
     assert used == {DenseRows, SparseRows, ClassPairs, TransposedRows} | streamed
     found = set()
     for package in (rarefy.core.linalg, rarefy.core.svm, rarefy.backends):

@@ -48,11 +48,13 @@ class Remembering(StreamedRows):
         return self.sketch(np.full((1, n), 1.0 / max(1, n)))[0]
 
     def column_norms(self) -> Array:
-        if self.prefers_gram:
-            squares = self._moments[0].diagonal()
-            if np.all((squares > _SAFE[0]) & (squares < _SAFE[1])):
-                return np.sqrt(squares)
+        if self.prefers_gram and self._squares_are_safe():
+            return np.sqrt(self._moments[0].diagonal())
         return super().column_norms()
+
+    def _squares_are_safe(self) -> bool:
+        squares = self._moments[0].diagonal()
+        return bool(np.all((squares > _SAFE[0]) & (squares < _SAFE[1])))
 
     @cached_property
     def _moments(self) -> tuple[Array, Array]:

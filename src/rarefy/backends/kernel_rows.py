@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rarefy._files import size_in_words
 from rarefy._input import RowMap
+from rarefy.backends.dask_rows import DaskRows
 from rarefy.backends.samples import Samples, pieces
 from rarefy.backends.scratch_rows import ScratchRows
 from rarefy.backends.streamed_rows import StreamedRows
@@ -126,6 +127,11 @@ def kernel_rows(values: KernelValues, reserved: float = 0.0) -> tuple[Rows, str]
     computed again at every product or written to a temporary file, whichever costs less or `overflow` of
     `rarefy.set_config` says, both in float32.
     """
+    samples = values.X.rows() if isinstance(values.X, Samples) else None
+    if isinstance(samples, DaskRows):
+        held = samples.mapped(values.made).held()
+        n_workers = held.cluster.n_workers
+        return held, f"{held.dtype} on {n_workers} worker{'' if n_workers == 1 else 's'}"
     settings, entries = current_config(), values.shape[0] * values.shape[1]
     room = settings.memory_budget - reserved
     if 8 * entries <= room:

@@ -1,6 +1,6 @@
 """Samples in blocks, in the place of an array of them: some as an array, or all of them block by block."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -61,6 +61,10 @@ class Samples(RowSource):
         if self._rows.fits(len(wanted) * self.shape[1]):
             return self._rows.stored(wanted)
         return Samples(self._rows.restricted(wanted), self._columns)
+
+    def each(self, function: Callable[[Any], Array]) -> Array:
+        """What a function makes of samples, one row for each, computed where they are."""
+        return self._rows.each(function)
 
     def few(self, index: Any) -> Any:
         """Some samples as an array, or an error that names the memory budget."""

@@ -1,7 +1,7 @@
 """Rows that pass by in blocks: everything that a solver asks for, from passes over what is in storage."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -38,6 +38,8 @@ class StreamedRows(ABC):
     """
 
     shape: tuple[int, int]
+    distributed: ClassVar[bool] = False
+    """Whether blocks are on the workers of a cluster."""
     _overwritten: ClassVar[bool] = True
     """Whether a block is gone when the next one is asked for."""
     _budgeted: ClassVar[bool] = True
@@ -131,6 +133,11 @@ class StreamedRows(ABC):
             return sp.csr_array(sp.vstack([sp.csr_array(part) for part in parts], format="csr"))[back]
         found = np.concatenate([np.zeros((0, self.shape[1]), dtype=self.dtype), *parts])
         return found.astype(self.dtype, copy=False)[back]
+
+    def each(self, function: Callable[[Any], Array]) -> Array:
+        """What a function makes of blocks, one row for each of theirs, with all rows in order."""
+        found = [function(block) for _, block in self._blocks_in_storage()]
+        return np.concatenate(found) if found else function(np.zeros((0, self.shape[1]), dtype=self.dtype))
 
     def restricted(self, index: Index) -> "StreamedRows":
         """The rows with these numbers, still in storage."""

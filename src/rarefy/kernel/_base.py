@@ -10,6 +10,7 @@ from sklearn.utils.validation import validate_data
 from rarefy._estimator import Estimator
 from rarefy._input import RowSource, validated
 from rarefy._parameters import POSITIVE, Number
+from rarefy.backends import dask_data  # noqa: F401 -- estimators know Dask's arrays by it
 from rarefy.backends.samples import Samples
 from rarefy.core.linalg.rows import Array
 from rarefy.exceptions import ParameterError

@@ -1,5 +1,6 @@
 """Extraction of a subspace: landmarks are chosen, their kernel matrix is decomposed, coordinates follow."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -55,12 +56,11 @@ class Subspace:
         for rows, part in pieces(X, len(self.map), _BLOCK_ENTRIES):
             out[rows, : self.n_components] = self.kernel.product(part, self.landmarks.places, self.map)
 
-    def products(self, X: Any, M: Array) -> Array:
-        """Coordinates of samples times a matrix, without those of all samples at a time."""
-        found = np.empty((X.shape[0], M.shape[1]))
-        for rows, part in pieces(X, len(self.map)):
-            found[rows] = self.coordinates(part) @ M
-        return found
+    def each(self, X: Any, function: Callable[[Array], Array]) -> Array:
+        """What a function makes of coordinates; of samples in blocks, block by block."""
+        if isinstance(X, Samples):
+            return X.each(lambda block: function(self.coordinates(block)))
+        return function(self.coordinates(X))
 
     def coordinates(self, X: Any) -> Array:
         """The coordinates of samples."""

@@ -13,9 +13,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.metrics.pairwise import euclidean_distances, pairwise_kernels
 
-from rarefy.backends.samples import Samples, as_array, is_sparse, pieces
+from rarefy.backends.samples import Samples, as_array, is_sparse
 from rarefy.core.linalg.columns import column_deviations
-from rarefy.core.linalg.rows import BLOCK_ENTRIES, Array, Index
+from rarefy.core.linalg.rows import Array, Index
 from rarefy.exceptions import ParameterError
 from rarefy.kernel._gaussian import gaussian_kernel
 from rarefy.kernel._units import column_factors, column_variances, scaled
@@ -285,10 +285,11 @@ class BoundKernel:
         n = X.shape[0] if index is None else len(index)
         if kernel_named(self.kernel).unit_diagonal:
             return np.ones(n)
-        some, found = X if index is None else X[index], np.empty(n)
-        for rows, part in pieces(some, BLOCK_ENTRIES // _DIAGONAL):
-            found[rows] = np.diagonal(self(part))
-        return found
+        some = X if index is None else X[index]
+        if isinstance(some, Samples):
+            return some.each(self.diagonal)
+        parts = [slice(first, first + _DIAGONAL) for first in range(0, n, _DIAGONAL)]
+        return np.concatenate([np.zeros(0), *(np.diagonal(self(some[part])) for part in parts)])
 
     def is_positive(self, X: Any, index: Index) -> bool:
         """Whether it is positive semi-definite; where only its matrix can tell, among some of the samples."""

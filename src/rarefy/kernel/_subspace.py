@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted
 
 from rarefy._fit import checked_arguments, fit_method
-from rarefy._input import RowMap, RowSource
+from rarefy._input import RowMap, RowSource, lazily
 from rarefy._parameters import COUNT, POSITIVE, draw_seed
 from rarefy._warnings import warn_user
 from rarefy.certificates import KernelCertificate
@@ -294,9 +294,12 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Subspace
             The coordinates; for samples in blocks, blocks that are computed when they are looped over or written.
         """
         check_is_fitted(self)
+        made = self._subspace.coordinates
+        lazy = lazily(self, X, made, self.map_.dtype, self.n_components_)
+        if lazy is not None:
+            return lazy
         source, X = X, self._validate_new(X, self.kernel_.kernel)
         if isinstance(source, RowSource):
-            made = self._subspace.coordinates
             names = tuple(str(name) for name in self.get_feature_names_out())
             return source.mapped(RowMap(self.n_components_, made, single=self.map_.dtype == np.float32), names)
         with threads_over(X.shape[0] * len(self.map_)):

@@ -16,7 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from rarefy._fit import fit_method
-from rarefy._input import RowSource, remember_columns
+from rarefy._input import labelled, lazily, remember_columns
 from rarefy._parameters import COUNT, NOT_NEGATIVE, POSITIVE, Number, check_grid
 from rarefy._warnings import warn_user
 from rarefy.core.linalg.rows import Array
@@ -295,11 +295,11 @@ class SubspaceLPSVC(ClassifierMixin, SubspaceEstimator):
             The larger the score, the more likely the class; for two classes it is that of the second.
         """
         check_is_fitted(self)
-        if not isinstance(X, RowSource):
-            return self._scores(self._coordinates(X))
-        subspace = self.subspace_._subspace
-        found = subspace.products(self._validate_new(X, subspace.kernel.kernel), self.coef_.T) + self.intercept_
-        return found.ravel() if len(self.coef_) == 1 else found
+        subspace, width = self.subspace_._subspace, None if len(self.coef_) == 1 else len(self.coef_)
+        lazy = lazily(self, X, lambda block: self._scores(subspace.coordinates(block)), np.float64, width)
+        if lazy is not None:
+            return lazy
+        return subspace.each(self._validate_new(X, subspace.kernel.kernel), self._scores)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict class labels.
@@ -314,11 +314,10 @@ class SubspaceLPSVC(ClassifierMixin, SubspaceEstimator):
         y : ndarray of shape (n_samples,)
             Labels.
         """
-        return self._labels(self.decision_function(X))
+        return labelled(self.decision_function(X), self._labels, self.classes_.dtype)
 
     def _coordinates(self, X: Any) -> Array:
-        subspace = self.subspace_._subspace
-        return subspace.coordinates(self._validate_new(X, subspace.kernel.kernel))
+        return self.subspace_._subspace.coordinates(self._validate_new(X, self.subspace_.kernel_.kernel))
 
     def _scores(self, D: Array) -> Array:
         """Scores of samples with coordinates D."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rarefy._input import RowMap
 from rarefy.backends.kernel_rows import KernelValues, kernel_rows
-from rarefy.backends.samples import as_array, pieces
+from rarefy.backends.samples import Samples, as_array, pieces
 from rarefy.core.linalg.rows import BLOCK_ENTRIES, Array, Index, Rows
 from rarefy.core.losses.lists import ListLoss
 from rarefy.core.losses.pairs import PairLoss, Pairs
@@ -87,7 +87,7 @@ class Problem:
 
     def scores(self, beta: Array) -> Array:
         """Scores of the training samples as they will be, without the rounding of stored kernel values."""
-        if self.K is not None and self.storage == "float64":
+        if self.K is not None and self.storage.startswith("float64"):
             return self.K @ beta
         return expand(self.kernel, self.data.X, self.basis.places, beta)
 
@@ -105,6 +105,8 @@ class Problem:
 
 def expand(kernel: BoundKernel, X: Any, places: Any, beta: Array) -> Array:
     """Sums of kernel functions with coefficients, at samples; block by block."""
+    if isinstance(X, Samples):
+        return X.each(lambda block: expand(kernel, block, places, beta))
     n, scores = X.shape[0], np.empty((X.shape[0], *np.shape(beta)[1:]))
     step = max(1, min(n, BLOCK_ENTRIES // max(1, len(beta))))
     # One array for all blocks: fresh pages for every block cost as much as the values.

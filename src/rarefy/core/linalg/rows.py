@@ -350,6 +350,10 @@ def as_rows(X: Any) -> Rows:
 
 def streamed_gram(A: Rows, T: Array) -> Array:
     """(A T)^T (A T) without ever holding A T: one pass over blocks of rows."""
+    known = getattr(A, "gram_of", None)  # where rows are elsewhere, A T stays there
+    if known is not None:
+        found: Array = known(T)
+        return found
     G = np.zeros((T.shape[1], T.shape[1]))
     for _, P in A.blocks(T):
         G += P.T @ P
