@@ -9,6 +9,7 @@ from sklearn.utils._param_validation import InvalidParameterError, validate_para
 
 from rarefy._callbacks import told_to_callbacks
 from rarefy._input import passed, refuse_blocks
+from rarefy._journal import journal_of
 from rarefy._text_columns import about_columns
 from rarefy.exceptions import ParameterError
 
@@ -32,7 +33,8 @@ def fit_method(fit: F) -> F:
         try:
             for name in fitted_names(self):
                 delattr(self, name)
-            return checked(self, *args, **kwargs)
+            with journal_of(self, args, kwargs):
+                return checked(self, *args, **kwargs)
         except BaseException as error:
             vars(self).clear()
             vars(self).update(before)

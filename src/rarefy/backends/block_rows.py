@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from rarefy._journal import recorded
 from rarefy.backends.block_files import BlockFiles
 from rarefy.backends.streamed_rows import StreamedRows
 from rarefy.config import current_config
@@ -35,11 +36,13 @@ class Remembering(StreamedRows):
         n, k = self.shape
         return k <= n and 8.0 * k * k <= _KEPT_SHARE * current_config().memory_budget
 
+    @recorded
     def gram(self, w: Array | None = None, *, rough: bool = False) -> Array:
         if w is None and not rough and self.prefers_gram:
             return self._moments[0].copy()
         return super().gram(w, rough=rough)
 
+    @recorded
     def column_means(self) -> Array:
         """Mean of every column."""
         n = self.shape[0]
@@ -47,6 +50,7 @@ class Remembering(StreamedRows):
             return self._moments[1] / max(1, n)
         return self.sketch(np.full((1, n), 1.0 / max(1, n)))[0]
 
+    @recorded
     def column_norms(self) -> Array:
         if self.prefers_gram and self._squares_are_safe():
             return np.sqrt(self._moments[0].diagonal())

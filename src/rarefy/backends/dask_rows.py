@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rarefy._input import RowMap
+from rarefy._journal import recorded
 from rarefy.backends.block_rows import Remembering
 from rarefy.backends.cluster import Cluster
 from rarefy.backends.streamed_rows import StreamedRows
@@ -67,13 +68,16 @@ class DaskRows(Remembering):
                 whole = self.cluster.each(_on_block, [self._blocks[number]], [self._maps], [_itself])
                 yield rows, self.cluster.results(whole)[0]
 
+    @recorded
     def __matmul__(self, v: Array) -> Array:
         return self._concatenated(self._each(_product, [v] * len(self._blocks)), v.shape[1:])
 
+    @recorded
     def transposed_product(self, u: Array) -> Array:
         zero = np.zeros((self.shape[1], *u.shape[1:]))
         return self._total(self._each(_transposed_product, [u[rows] for rows in self._rows()]), zero)
 
+    @recorded
     def gram(self, w: Array | None = None, *, rough: bool = False) -> Array:
         if w is None and not rough and self.prefers_gram:
             return self._moments[0].copy()
@@ -89,41 +93,50 @@ class DaskRows(Remembering):
         found: tuple[Array, Array] = self.cluster.total(self._each(_moments), _both)
         return found
 
+    @recorded
     def sketch(self, G: Array) -> Array:
         parts = self._each(_sketch, [G[:, rows] for rows in self._rows()])
         return self._total(parts, np.zeros((len(G), self.shape[1])))
 
+    @recorded
     def gram_of(self, T: Array) -> Array:
         """(A T)^T (A T)."""
         return self._total(self._each(_gram_of, [T] * len(self._blocks)), np.zeros((T.shape[1], T.shape[1])))
 
+    @recorded
     def squares_around(self, mean: Array, weight: Array) -> tuple[Array, Array]:
         """Weighted sums of squares of each column's distances from a number, and its largest absolute entry."""
         parts = self._each(_squares_around, [mean] * len(self._blocks), [weight[rows] for rows in self._rows()])
         found: tuple[Array, Array] = self.cluster.total(parts, _sum_and_largest)
         return found
 
+    @recorded
     def row_norms(self) -> Array:
         return self._concatenated(self._each(_row_norms), ())
 
+    @recorded
     def column_norms(self) -> Array:
         if self.prefers_gram and self._squares_are_safe():
             return np.sqrt(self._moments[0].diagonal())
         return self._total(self._each(_column_norms), np.zeros(self.shape[1]), np.hypot)
 
+    @recorded
     def largest_entry(self) -> float:
         return float(self._total(self._each(_largest), 0.0, max))
 
+    @recorded
     def each(self, function: Callable[[Any], Array]) -> Array:
         parts = self.cluster.results(self._each(function))
         return np.concatenate(parts) if parts else np.asarray(function(np.zeros((0, self.shape[1]), self._dtype)))
 
+    @recorded
     def take(self, index: Index, T: Array | None = None) -> Array:
         index = np.arange(self.shape[0])[index]
         self.allow_dense(len(index) * (self.shape[1] if T is None else T.shape[1]))
         found, width = self._some(index, _take, T), self.shape[1] if T is None else T.shape[1]
         return found if len(index) else np.zeros((0, width))
 
+    @recorded
     def stored(self, index: Index) -> Any:
         index = np.arange(self.shape[0])[index]
         return self._some(index, _stored, None) if len(index) else np.zeros((0, self.shape[1]), self._dtype)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rarefy._files import size_in_words
 from rarefy._input import RowMap
+from rarefy._journal import recorded
 from rarefy.backends.dask_rows import DaskRows
 from rarefy.backends.samples import Samples, pieces
 from rarefy.backends.scratch_rows import ScratchRows
@@ -61,6 +62,7 @@ class KernelRows(StreamedRows):
                 block *= self._factor
             yield rows, DenseRows(block)
 
+    @recorded
     def take(self, index: Index | slice, T: Array | None = None) -> Array:
         dense = self._factor * np.asarray(self._block(index), dtype=np.float64)
         return dense if T is None else dense @ T

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rarefy._input import RowMap
+from rarefy._journal import recorded
 from rarefy.config import current_config
 from rarefy.core.linalg import norms
 from rarefy.core.linalg import rows as settings
@@ -71,30 +72,35 @@ class StreamedRows(ABC):
         """Blocks for products with vectors, which may be less accurate."""
         return self._parts()
 
+    @recorded
     def __matmul__(self, v: Array) -> Array:
         product = np.empty((self.shape[0], *v.shape[1:]))
         for rows, part in self._passing():
             product[rows] = part @ v
         return product
 
+    @recorded
     def transposed_product(self, u: Array) -> Array:
         total = np.zeros((self.shape[1], *u.shape[1:]))
         for rows, part in self._passing():
             total += part.T @ u[rows]
         return total
 
+    @recorded
     def gram(self, w: Array | None = None, *, rough: bool = False) -> Array:
         G = np.zeros((self.shape[1], self.shape[1]))
         for rows, part in self._parts():
             G += part.gram(None if w is None else w[rows], rough=rough)
         return G
 
+    @recorded
     def sketch(self, G: Array) -> Array:
         total = np.zeros((len(G), self.shape[1]))
         for rows, part in self._parts():
             total += part.sketch(G[:, rows])
         return total
 
+    @recorded
     def take(self, index: Index, T: Array | None = None) -> Array:
         index = np.arange(self.shape[0])[index]
         width = self.shape[1] if T is None else T.shape[1]
@@ -119,6 +125,7 @@ class StreamedRows(ABC):
             return self.restricted(index)
         return as_rows(self.stored(index))
 
+    @recorded
     def stored(self, index: Index) -> Any:
         """The rows with these numbers as they are stored, as one array or CSR matrix: one pass."""
         order = np.argsort(index, kind="stable")
@@ -134,6 +141,7 @@ class StreamedRows(ABC):
         found = np.concatenate([np.zeros((0, self.shape[1]), dtype=self.dtype), *parts])
         return found.astype(self.dtype, copy=False)[back]
 
+    @recorded
     def each(self, function: Callable[[Any], Array]) -> Array:
         """What a function makes of blocks, one row for each of theirs, with all rows in order."""
         found = [function(block) for _, block in self._blocks_in_storage()]
@@ -159,12 +167,15 @@ class StreamedRows(ABC):
         columns = self.columns(index, factors)
         return DenseRows(columns.take(np.arange(self.shape[0]))) if self.fits(self.shape[0] * len(index)) else columns
 
+    @recorded
     def row_norms(self) -> Array:
         return norms.row_norms(self.blocks(), self.shape[0])
 
+    @recorded
     def column_norms(self) -> Array:
         return norms.column_norms(self.blocks(), self.shape[1])
 
+    @recorded
     def largest_entry(self) -> float:
         return largest_of(self.blocks())
 
@@ -210,12 +221,14 @@ class RowsOf(StreamedRows):
             if here.start < here.stop:
                 yield here, block[self._index[here] - rows.start]
 
+    @recorded
     def take(self, index: Index, T: Array | None = None) -> Array:
         return self._rows.take(self._index[index], T)
 
     def subset(self, index: Index) -> Rows:
         return self._rows.subset(self._index[index])
 
+    @recorded
     def stored(self, index: Index) -> Any:
         return self._rows.stored(self._index[index])
 
@@ -288,10 +301,12 @@ class MappedRows(StreamedRows):
                 part *= self._factor
             yield rows, DenseRows(part)
 
+    @recorded
     def take(self, index: Index, T: Array | None = None) -> Array:
         dense = self.stored(np.arange(self.shape[0])[index]).astype(np.float64, copy=False)
         return dense if T is None else dense @ T
 
+    @recorded
     def stored(self, index: Index) -> Any:
         return self._of(self._rows.stored(index))
 
@@ -320,6 +335,7 @@ class StreamedColumns(TransposedRows):
 
     _rows: StreamedRows
 
+    @recorded
     def take(self, index: Index, T: Array | None = None) -> Array:
         self._rows.allow_dense(len(np.arange(self.shape[0])[index]) * self.shape[1])
         return super().take(index, T)

@@ -191,7 +191,8 @@ def _program_rows(subspace: Subspace, X: Any, width: int) -> Rows:
         subspace.write(part, out)
 
     if isinstance(X, Samples):
-        made = RowMap(width, lambda part: _made(fill, part, width), fill)
+        # In double precision where they are computed again: products and Gram matrices are then of the same numbers.
+        made = RowMap(width, lambda part: _made(fill, part, width))
         return kernel_rows(KernelValues(X, made, cheap=False))[0]
     # The further columns are part of the array from the start, so that there is no second copy of the coordinates.
     F = np.empty((X.shape[0], width))
