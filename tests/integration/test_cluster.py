@@ -1,14 +1,9 @@
-"""A cluster of two worker processes: a walk from data to predictions, and workers that are killed on the way."""
-
-import os
-import signal
-import threading
-import time
+"""A cluster of two worker processes: a walk from data to predictions; workers and clients that are killed."""
 
 import dask.array as da
-import distributed
 import numpy as np
 import pytest
+from trials import clusters
 
 from rarefy import blocks
 from rarefy.ranking import RankRC
@@ -17,25 +12,12 @@ from rarefy.selection import BSSSelector
 
 @pytest.fixture(scope="module")
 def client():
-    """Two processes with a thread each, which a nanny starts again when they are killed."""
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
-        client.as_current(),
-    ):
+    with clusters.two_workers() as client:
         yield client
 
 
-def draw(n=3000):
-    rng = np.random.default_rng(0)
-    y = (rng.random(n) < 0.03).astype(int)
-    X = rng.standard_normal((n, 20)) * np.linspace(0.5, 2.0, 20)
-    X[:, :4] += 2.0 * y[:, None] * rng.choice([-1.0, 1.0], (n, 1))
-    return X, y
-
-
 def test_from_data_to_predictions(client, tmp_path):
-    X, y = draw()
+    X, y = clusters.draw()
     folder = blocks.from_arrays(tmp_path / "data", X, y, block_rows=700)
     data = folder.on_workers()
     selector = BSSSelector(12, rank=8).fit(data)
@@ -52,17 +34,18 @@ def test_from_data_to_predictions(client, tmp_path):
 
 
 def test_a_worker_that_is_killed_does_not_change_the_result(client):
-    X, y = draw()
-    D, rng = da.from_array(X, chunks=(300, 20)), np.random.default_rng(1)
-    expected = RankRC(random_state=0).fit(X, y)
-    start = time.perf_counter()
-    RankRC(random_state=0).fit(D, y)
-    duration = time.perf_counter() - start
-    client.wait_for_workers(2, timeout=60)
-    victim = rng.choice(list(client.run(os.getpid).values()))
-    killer = threading.Timer(0.5 * duration, os.kill, (int(victim), signal.SIGKILL))
-    killer.start()
-    found = RankRC(random_state=0).fit(D, y)
-    killer.join()
-    np.testing.assert_allclose(found.score_samples(X), expected.score_samples(X), atol=1e-8)
-    np.testing.assert_array_equal(found.basis_, expected.basis_)
+    """Many more: trials/run.py --clusters."""
+    X, y = clusters.draw()
+    D = da.from_array(X, chunks=(500, 20))
+    known = clusters.prepared(X, y, D, names=("RankRC",))
+    counts, faults = clusters.worker_trial(0, client, X, y, D, known)
+    assert not faults
+    assert counts["RankRC same"] == 1
+
+
+def test_a_client_that_is_killed_goes_on(tmp_path):
+    X, y = clusters.draw()
+    blocks.from_arrays(tmp_path / "data", X, y, block_rows=500)
+    counts, faults = clusters.client_trial(3, tmp_path / "data", *clusters.undisturbed_client(tmp_path / "data"))
+    assert not faults
+    assert counts["violated"] == 0
