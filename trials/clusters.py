@@ -62,9 +62,14 @@ def result(model, X):
 @contextmanager
 def two_workers():
     """A client of two worker processes, which are started again when they are killed."""
+    import dask
     import distributed
 
     with (
+        # A worker that starts again on a busy machine is not given up: fifteen seconds can be too few.
+        dask.config.set(
+            {"distributed.deploy.lost-worker-timeout": "600s", "distributed.comm.timeouts.connect": "120s"}
+        ),
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
         client.as_current(),
@@ -93,7 +98,7 @@ def worker_trial(seed, client, X, y, D, known):
     choose = random.Random(seed)
     name = choose.choice(sorted(known))
     expected, duration = known[name]
-    client.wait_for_workers(2, timeout=60)
+    client.wait_for_workers(2, timeout=600)
     victim, wait = choose.choice(sorted(client.run(os.getpid).values())), choose.uniform(0.0, duration)
     what = f"{name}, a worker killed after {wait:.2f} s (seed {seed})"
     killer = threading.Timer(wait, os.kill, (victim, signal.SIGKILL))
