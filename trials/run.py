@@ -2,7 +2,8 @@
 
 Of N problems two thirds are about kernel matrices, spread over the decades of the condition number, and one third is
 about objectives. With --ranking, N problems are about bounds on scores, a fifth as many are about solvers, and every
-promise is made N times. With --kills, N commands are ended at random moments. With --inputs, N malformed inputs go
+promise is made N times. With --kills, N commands are ended at random moments. With --clusters, N workers
+of a cluster are killed at random moments of fits, and a fifth as many clients. With --inputs, N malformed inputs go
 through the commands. With --programs, N support vector machines are trained by linear programs. With --features, every
 problem of the kernel feature selectors has N seeds. What is wrong is printed as it is found,
 --output FILE writes all counts, and the exit code is 1 if anything is wrong.
@@ -18,6 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
+from trials.clusters import cluster_trials  # noqa: E402
 from trials.exact import DECADES, objective_trial, trial  # noqa: E402
 from trials.features import ESTIMATORS, feature_trials  # noqa: E402
 from trials.forgeries import forgery_matrix  # noqa: E402
@@ -76,6 +78,7 @@ def main():
     parser.add_argument("--subsets", action="store_true", help="bounds on choices against all choices instead")
     parser.add_argument("--ranking", action="store_true", help="bounds, promises and solvers of rankers instead")
     parser.add_argument("--kills", action="store_true", help="commands that are ended at random moments instead")
+    parser.add_argument("--clusters", action="store_true", help="workers and clients that are killed in a fit instead")
     parser.add_argument("--inputs", action="store_true", help="malformed inputs through the commands instead")
     parser.add_argument("--features", action="store_true", help="what kernel feature selectors find instead")
     parser.add_argument("--programs", action="store_true", help="linear programs against other solvers instead")
@@ -97,6 +100,9 @@ def main():
     elif options.kills:
         wrong = []
         tables = {"kills": _sum(kill_trials(options.problems, options.seed), wrong)}
+    elif options.clusters:
+        wrong = []
+        tables = {"clusters": _sum(cluster_trials(options.problems, options.seed), wrong)}
     elif options.inputs:
         tables, wrong = input_trials(options.problems, options.seed)
     elif options.features:

@@ -13,6 +13,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.metrics.pairwise import euclidean_distances, pairwise_kernels
 
+from rarefy.backends.samples import Samples, as_array, is_sparse
+from rarefy.core.linalg.columns import column_deviations
 from rarefy.core.linalg.rows import Array, Index
 from rarefy.exceptions import ParameterError
 from rarefy.kernel._gaussian import gaussian_kernel
@@ -20,6 +22,9 @@ from rarefy.kernel._units import column_factors, column_variances, scaled
 
 _BLOCK_ENTRIES = 1 << 22
 """Entries of the temporary arrays of one block of samples."""
+
+_DIAGONAL = 64
+"""Samples of which all kernel values are computed for the sake of the diagonal."""
 
 _SHORT = 100
 """Features up to which a product of two rows is fast compared to reading a number from a disk."""
@@ -238,7 +243,7 @@ class BoundKernel:
 
     def places(self, X: Any, index: Any) -> Any:
         """Some of the samples, as places of kernel functions."""
-        return np.asarray(index) if self.precomputed else X[index]
+        return np.asarray(index) if self.precomputed else as_array(X[index])
 
     def __call__(self, X: Any, places: Any = None) -> Any:
         """Kernel values of samples with places; None means the samples themselves."""
@@ -254,7 +259,7 @@ class BoundKernel:
 
     def is_cheap(self, X: Any) -> bool:
         """Whether a value is little more than a short product of two rows of X."""
-        return self.kernel in ("rbf", "linear", "poly", "polynomial") and not sp.issparse(X) and X.shape[1] <= _SHORT
+        return self.kernel in ("rbf", "linear", "poly", "polynomial") and not is_sparse(X) and X.shape[1] <= _SHORT
 
     def fill(self, X: Any, places: Any, out: NDArray[Any]) -> bool:
         """Write kernel values into an array; whether they are as precise as its type, and not rounded before."""
@@ -271,17 +276,20 @@ class BoundKernel:
 
     def between(self, X: Any, rows: Any, others: Any) -> Array:
         """Kernel values of some rows of X with others."""
-        return np.asarray(self(X[rows], self.places(X, others)), dtype=np.float64)
+        return np.asarray(self(as_array(X[rows]), self.places(X, others)), dtype=np.float64)
 
     def diagonal(self, X: Any, index: Index | None = None) -> Array:
         """k(x, x) of some rows of X, or of all."""
-        index = np.arange(X.shape[0]) if index is None else index
         if self.precomputed:
-            return np.asarray(X.diagonal(), dtype=np.float64)[index]
+            return np.asarray(X.diagonal(), dtype=np.float64)[slice(None) if index is None else index]
+        n = X.shape[0] if index is None else len(index)
         if kernel_named(self.kernel).unit_diagonal:
-            return np.ones(len(index))
-        parts = [index[i : i + 64] for i in range(0, len(index), 64)]
-        return np.concatenate([np.diagonal(self(X[part])) for part in parts]).astype(np.float64)
+            return np.ones(n)
+        some = X if index is None else X[index]
+        if isinstance(some, Samples):
+            return some.each(self.diagonal)
+        parts = [slice(first, first + _DIAGONAL) for first in range(0, n, _DIAGONAL)]
+        return np.concatenate([np.zeros(0), *(np.diagonal(self(some[part])) for part in parts)])
 
     def is_positive(self, X: Any, index: Index) -> bool:
         """Whether it is positive semi-definite; where only its matrix can tell, among some of the samples."""
@@ -303,11 +311,21 @@ def resolve_gamma(gamma: Any, X: Any, variances: Array, factors: Array | None = 
     if gamma == "auto":
         return 1.0 / X.shape[1]
     if gamma == "scale":
+        if isinstance(X, Samples):
+            return _scale_of_blocks(X, factors)
         Z = scaled(X, factors)
         variance = float((Z.multiply(Z)).mean() - Z.mean() ** 2) if sp.issparse(Z) else float(Z.var())
         return 1.0 / (X.shape[1] * variance) if variance > 1e-300 else 1.0
     total = float(variances.sum() if factors is None else variances @ factors**2)
     return 1.0 / (2.0 * total) if 2.0 * total > 1e-300 else 1.0
+
+
+def _scale_of_blocks(X: Samples, factors: Array | None) -> float:
+    """The width "scale" of samples in blocks: the variance of all entries, from means and variances of columns."""
+    equal, by = np.full(X.shape[0], 1.0 / X.shape[0]), 1.0 if factors is None else factors
+    means, deviations = by * (X.rows().T @ equal), by * column_deviations(X.rows(), equal)[0]
+    variance = float(np.mean(deviations**2) + means.var())
+    return 1.0 / (X.shape[1] * variance) if variance > 1e-300 else 1.0
 
 
 def bind_kernel(

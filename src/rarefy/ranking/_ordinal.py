@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _check_sample_weight
 
 from rarefy._fit import fit_method
+from rarefy._input import labelled
 from rarefy.core.linalg.rows import Array
 from rarefy.exceptions import DegenerateDataError
 from rarefy.metrics import mauc_score
@@ -217,7 +218,7 @@ class OrdinalRankRC(KernelRanker):
         y : ndarray of shape (n_samples,)
             Levels.
         """
-        return self._labels(self._scores(X))
+        return labelled(self._scores(X), self._labels, self.levels_.dtype)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Compute the share of the pairs of different levels that are in the right order.
