@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
+from rarefy._validation import check_array, refuse_masked, validate_data
 from rarefy.core.linalg.rows import Array, Index, Rows
 from rarefy.exceptions import ParameterError
 
@@ -153,7 +154,8 @@ def validated(estimator: Any, X: Any, y: Any = NO_Y, *, reset: bool = True, **op
     check_columns(estimator, X, reset)
     if isinstance(y, str) and y == NO_Y:
         return X.rows()
-    y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
+    refuse_masked(y, f"y of {type(estimator).__name__}")
+    y = check_array(y, "y", ensure_2d=False, dtype=None)
     check_consistent_length(X, y)
     if not options.get("multi_output"):
         y = column_or_1d(y, warn=True)

@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 from rarefy._fit import checked_arguments
 from rarefy._input import validated_alone
 from rarefy._parameters import COUNT, POSITIVE, SHARE, draw_seed
+from rarefy._validation import refuse_masked
 from rarefy.certificates._certificate import Certificate, make_certificate
 from rarefy.certificates._columns import all_names, checked_weights, support_indices
 from rarefy.certificates._fingerprint import fingerprint
@@ -137,6 +138,7 @@ def _measurement(rows: Rows, selection: Selection, rank: float | None) -> Measur
 def _with_labels(
     found: Certificate, X: Rows, y: Any, loss: LossName, C: float | None, alpha: float | None
 ) -> Certificate:
+    refuse_masked(y, "y of certify")
     y = np.asarray(y)
     check_consistent_length(X, y)
     if alpha is not None:

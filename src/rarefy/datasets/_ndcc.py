@@ -17,7 +17,7 @@ _RADII = (1.0, 2.0, 3.0)
     {
         "n_samples": [COUNT],
         "n_informative": [COUNT],
-        "n_noise": [Number(Integral, 0, None, closed="left")],
+        "n_noise": [Number(Integral, 0, 2**31, closed="both")],
         "concentration": [POSITIVE],
         "spread": [NOT_NEGATIVE],
         "random_state": ["random_state"],

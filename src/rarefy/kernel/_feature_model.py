@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from rarefy._estimator import ColumnSelector
 from rarefy._parameters import draw_seed
 from rarefy._progress import progress_line
+from rarefy._validation import validate_data
 from rarefy.core.feature_weights.kernel import Profile
 from rarefy.core.feature_weights.landmarks import LandmarkSettings, choose_landmarks, landmark_selection
 from rarefy.core.feature_weights.penalties import PENALTIES
@@ -56,7 +57,7 @@ class Task:
     group_labels: NDArray[Any]
 
 
-class FeatureWeightsModel(SelectorMixin):
+class FeatureWeightsModel(ColumnSelector):
     """What is done with parameters, samples and results; the estimator itself has the words."""
 
     def _task(self, X: Array, y: NDArray[Any], weights: Array) -> Task:

@@ -7,17 +7,17 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, clone
-from sklearn.feature_selection import SelectorMixin
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from rarefy._cv_table import CVTable, fold_scores
 from rarefy._delegation import delegated
-from rarefy._estimator import Estimator
+from rarefy._estimator import ColumnSelector, Estimator
 from rarefy._fit import check_parameters, fit_method
 from rarefy._parameters import check_grid, resolved_seed
+from rarefy._validation import validate_data
 from rarefy.core.feature_weights.penalties import PENALTIES
 from rarefy.exceptions import ParameterError
 from rarefy.kernel._feature_choice import Choice, FoldSearch, ScoreTable, check_shares, final_model
@@ -38,7 +38,7 @@ FACTORS = np.array([1 / 64, 1 / 16, 1 / 4, 1 / 2, 1.0, 2.0])
 """Penalties to try, relative to the automatic one."""
 
 
-class KernelFeatureSelectorCV(CVTable, SelectorMixin, ClassifierMixin, Estimator):
+class KernelFeatureSelectorCV(CVTable, ColumnSelector, ClassifierMixin, Estimator):
     """KernelFeatureSelector with C, mu and the share to prune chosen by cross-validation.
 
     In every fold all combinations of C and mu are learned, each from the solution of a neighbour. Combinations are left

@@ -13,9 +13,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.metrics.pairwise import euclidean_distances, pairwise_kernels
 
-from rarefy.backends.samples import Samples, as_array, is_sparse
+from rarefy._fit import checked_arguments
+from rarefy._parameters import POSITIVE
+from rarefy._validation import check_array
+from rarefy.backends.samples import Samples, as_array, is_sparse, pieces
 from rarefy.core.linalg.columns import column_deviations
-from rarefy.core.linalg.rows import Array, Index
+from rarefy.core.linalg.rows import Array, Index, as_rows
 from rarefy.exceptions import ParameterError
 from rarefy.kernel._gaussian import gaussian_kernel
 from rarefy.kernel._units import column_factors, column_variances, scaled
@@ -25,6 +28,9 @@ _BLOCK_ENTRIES = 1 << 22
 
 _DIAGONAL = 64
 """Samples of which all kernel values are computed for the sake of the diagonal."""
+
+_LARGEST_POWER = 150.0
+"""Digits of the largest value of a polynomial kernel: it is squared, and divided by its unit."""
 
 _SHORT = 100
 """Features up to which a product of two rows is fast compared to reading a number from a disk."""
@@ -42,6 +48,7 @@ def _in_blocks(X: Any, Y: Any, coordinate: Any, start: float, combine: Any) -> A
     return K
 
 
+@checked_arguments({"power": [POSITIVE]})
 def histogram_intersection_kernel(X: Any, Y: Any = None, power: float = 1.0) -> Array:
     """Compute sums over coordinates of min(|u|^power, |v|^power), for counts and histograms.
 
@@ -65,11 +72,12 @@ def histogram_intersection_kernel(X: Any, Y: Any = None, power: float = 1.0) -> 
     >>> histogram_intersection_kernel([[1, 2, 0]], [[2, 1, 5], [0, 4, 0]])
     array([[2., 2.]])
     """
-    X = np.abs(np.asarray(X, dtype=np.float64)) ** power
-    Y = X if Y is None else np.abs(np.asarray(Y, dtype=np.float64)) ** power
+    X, Y = _checked(X, Y)
+    X, Y = np.abs(X) ** power, np.abs(Y) ** power
     return _in_blocks(X, Y, np.minimum, 0.0, np.add)
 
 
+@checked_arguments({})
 def spline_kernel(X: Any, Y: Any = None) -> Array:
     """Compute the kernel of linear splines with infinitely many knots, for coordinates >= 0.
 
@@ -94,8 +102,7 @@ def spline_kernel(X: Any, Y: Any = None) -> Array:
     >>> spline_kernel([[0.0, 1.0]], [[1.0, 1.0]]).round(4)
     array([[2.3333]])
     """
-    X = np.asarray(X, dtype=np.float64)
-    Y = X if Y is None else np.asarray(Y, dtype=np.float64)
+    X, Y = _checked(X, Y)
     for samples in (X, Y):
         if samples.min(initial=0.0) < 0.0:
             raise ParameterError(
@@ -110,6 +117,7 @@ def spline_kernel(X: Any, Y: Any = None) -> Array:
     return _in_blocks(X, Y, factor, 1.0, np.multiply)
 
 
+@checked_arguments({"theta": [POSITIVE]})
 def wave_kernel(X: Any, Y: Any = None, theta: float = 1.0) -> Array:
     """Compute sin(r / theta) / (r / theta) of distances r; positive semi-definite in up to three dimensions.
 
@@ -133,7 +141,17 @@ def wave_kernel(X: Any, Y: Any = None, theta: float = 1.0) -> Array:
     >>> wave_kernel([[0.0]], [[0.0], [1.0]]).round(4)
     array([[1.    , 0.8415]])
     """
+    X, Y = _checked(X, Y, accept_sparse="csr")
     return np.asarray(np.sinc(euclidean_distances(X, Y) / (np.pi * theta)))
+
+
+def _checked(X: Any, Y: Any, **options: Any) -> tuple[Any, Any]:
+    """Samples, and others or the same again, with as many features."""
+    X = check_array(X, "X", dtype=np.float64, ensure_min_samples=0, **options)
+    Y = X if Y is None else check_array(Y, "Y", dtype=np.float64, ensure_min_samples=0, **options)
+    if X.shape[1] != Y.shape[1]:
+        raise ParameterError(f"Y must have the {X.shape[1]} features of X; it has {Y.shape[1]}.")
+    return X, Y
 
 
 @dataclass(frozen=True)
@@ -353,4 +371,18 @@ def bind_kernel(
         return BoundKernel(kernel, given, factors)
     width = given["gamma"] if "gamma" in given else resolve_gamma(gamma, X, variances, factors)
     shape = {"degree": degree, "coef0": coef0} | ({} if width is None else {"gamma": width})
+    if kernel in ("poly", "polynomial"):
+        _check_powers(X, factors, **shape | given)
     return BoundKernel(kernel, shape | given, factors)
+
+
+def _check_powers(X: Any, factors: Array | None, degree: float, coef0: float, gamma: float | None = None) -> None:
+    """Raise an error if the polynomial kernel of two samples has no value that is a floating point number."""
+    lengths = (as_rows(scaled(part, factors)).row_norms() for _, part in pieces(X, X.shape[1]))
+    longest = max((float(some.max(initial=0.0)) for some in lengths), default=0.0)
+    base = (1.0 / X.shape[1] if gamma is None else float(gamma)) * longest**2 + abs(float(coef0))
+    if degree * np.log10(max(base, 1.0)) > _LARGEST_POWER:
+        raise ParameterError(
+            f"kernel='poly' with degree={degree:g} has values up to {base:.3g} to the power of {degree:g}, which are "
+            "too large to compute with. Lower degree, gamma or coef0, or standardise the features."
+        )

@@ -17,7 +17,7 @@ from sklearn.utils.multiclass import type_of_target
 from rarefy._fit import checked_arguments
 from rarefy._parallel import run_parallel
 from rarefy._parameters import COUNT, SHARE, Number
-from rarefy._pictures import data_frame, new_axes
+from rarefy._pictures import as_it_is, data_frame, new_axes
 from rarefy.certificates._columns import all_names
 from rarefy.core.linalg.rows import Array, Index
 from rarefy.core.statistics.stability import stability
@@ -140,7 +140,7 @@ class StabilityReport:
         names, values = zip(*self.top(k), strict=True)
         ax = new_axes(6.4, 0.25 * len(values) + 1.2) if ax is None else ax
         bars = ax.barh(range(len(values)), values, color="#c8553d")
-        ax.set_yticks(range(len(values)), [str(name) for name in names])
+        ax.set_yticks(range(len(values)), [as_it_is(name) for name in names])
         if not ax.yaxis_inverted():  # axes that were drawn on before
             ax.invert_yaxis()
         ax.set_xlim(0, 1)

@@ -118,7 +118,7 @@ def trust_region(
     callback : callable or None
         Called with (iteration, value, predicted decrease).
     """
-    here = at(x)
+    here = _finite(at(x))
     inverse = _inverse(precondition, here)
     decrement, products, stalls = np.inf, 0, 0
     for iteration in range(max_iter):
@@ -173,6 +173,13 @@ def _landed(
         return x, here
     there = at(landing)
     return (landing, there) if there.value <= here.value + accepted else (x, here)
+
+
+def _finite(here: Any) -> Any:
+    """A model, unless its value or gradient is no number: steps from there would not be any either."""
+    if not (np.isfinite(here.value) and np.isfinite(here.gradient).all()):
+        raise FloatingPointError("the objective is not finite where the search starts")
+    return here
 
 
 def _inverse(
