@@ -2,6 +2,7 @@
 
     python benchmarks/blocks.py                           # 10 million x 200, 8 GB; about three minutes
     python benchmarks/blocks.py --rows 1e6 --budget 300MB # smaller
+    python benchmarks/blocks.py --rank --columns 20       # RankRC on 10 million x 20 with 300 rare samples
     python benchmarks/blocks.py --csv 1e6                 # also: convert a CSV file of so many rows x 30
 
 Each measurement is a process of its own, so that its largest memory is its own (VmHWM, which counts everything that
@@ -18,10 +19,12 @@ import time
 from pathlib import Path
 
 import numpy as np
+from sklearn.metrics import roc_auc_score
 
 import rarefy
 from rarefy import blocks
 from rarefy.core.linalg.rows import DenseRows
+from rarefy.ranking import RankRC
 from rarefy.selection import BSSSelector
 
 _GENERATED = 50_000
@@ -36,6 +39,18 @@ def generated(n, d):
         yield rng.standard_normal((min(_GENERATED, n - start), d), dtype=np.float32) @ mix
 
 
+def generated_rare(n, d, n_rare=300):
+    """Float32 rows of two classes, block by block; the rare class is in two places, and at rows drawn at random."""
+    rare = np.random.default_rng(2).choice(n, n_rare, replace=False)
+    level = np.zeros(n, dtype=np.int8)
+    level[rare] = 1
+    for i, start in enumerate(range(0, n, _GENERATED)):
+        rng, y = np.random.default_rng((3, i)), level[start : start + _GENERATED]
+        X = rng.standard_normal((len(y), d), dtype=np.float32)
+        X[:, :5] += 1.2 * y[:, None] * rng.choice(np.array([-1, 1], dtype=np.float32), (len(y), 1))
+        yield X, y
+
+
 def drop_from_cache(folder):
     for path in Path(folder).glob("*.npy"):
         descriptor = os.open(path, os.O_RDONLY)
@@ -45,6 +60,19 @@ def drop_from_cache(folder):
 
 def write(folder, n, d, budget):
     blocks.from_arrays(folder, generated(n, d))
+
+
+def write_rare(folder, n, d, budget):
+    blocks.from_arrays(folder, generated_rare(n, d))
+
+
+def rank(folder, n, d, budget):
+    """A ranker with a kernel function for each of 300 rare samples, and its scores."""
+    rarefy.set_config(memory_budget=budget)
+    data = blocks.open(folder)
+    model = RankRC(basis="rare", random_state=0).fit(data, data.target)
+    scores = model.score_samples(data)
+    return {"storage": model.storage_, "steps": model.n_iter_, "AUC": roc_auc_score(data.target, scores)}
 
 
 def read(folder, n, d, budget):
@@ -130,6 +158,7 @@ def main():
     parser.add_argument("--budget", default="1GB")
     parser.add_argument("--csv", type=float, default=0.0)
     parser.add_argument("--where", default=None, help="where the data are written; they are deleted at the end")
+    parser.add_argument("--rank", action="store_true", help="rank a rare class instead of selecting columns")
     parser.add_argument("--task")
     parser.add_argument("--folder")
     args = parser.parse_args()
@@ -138,6 +167,11 @@ def main():
         return
     with tempfile.TemporaryDirectory(dir=args.where) as folder:
         data = Path(folder) / "data"
+        if args.rank:
+            measured("write_rare", data, args)
+            print(blocks.open(data), flush=True)
+            print(measured("rank", data, args)["found"])
+            return
         measured("write", data, args)
         print(blocks.open(data), flush=True)
         os.sync()

@@ -12,6 +12,7 @@ from itertools import chain
 
 from trials.bombs import bomb_trial
 from trials.bombs import cases as bombs
+from trials.clusters import cluster_trials
 from trials.exact import DECADES, objective_trial, trial
 from trials.features import ESTIMATORS, PROBLEMS, feature_piece
 from trials.forgeries import forgery_matrix
@@ -132,6 +133,20 @@ def _kills(n, seed):
         yield name, partial(kill_piece, name, seed + i)
 
 
+def _clusters(n, seed):
+    """n workers, five in each cluster, and a client for each of these."""
+    for first in range(0, n, 5):
+        yield "workers and clients", partial(_cluster, min(5, n - first), seed + first)
+
+
+def _cluster(n, seed):
+    total, wrong = Counter(), []
+    for counts, faults in cluster_trials(n, seed):
+        total.update(counts + Counter({"killed": 1}))
+        wrong += faults
+    return total, wrong
+
+
 def _bombs(n, seed):
     """Every n-th of the cases, from one on that the seed says."""
     for shape, name in list(bombs())[seed % n :: n]:
@@ -237,6 +252,15 @@ TRIALS = (
         20,
         2,
         (Goal("violated", "places"),),
+        alone=True,
+    ),
+    Trial(
+        "clusters",
+        "Workers of a cluster and clients that are killed in a fit, which goes on to the same result",
+        _clusters,
+        100,
+        5,
+        (Goal("violated", "killed"),),
         alone=True,
     ),
     Trial(

@@ -10,7 +10,8 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import InvalidParameterError, validate_params
 
 from rarefy._callbacks import told_to_callbacks
-from rarefy._input import refuse_blocks
+from rarefy._input import passed, refuse_blocks
+from rarefy._journal import journal_of
 from rarefy._text_columns import about_columns
 from rarefy.exceptions import DegenerateDataError, ParameterError
 
@@ -43,12 +44,13 @@ def fit_method(fit: F) -> F:
 
     @wraps(fit)
     def fit_or_restore(self: Any, *args: Any, **kwargs: Any) -> Any:
+        args, kwargs = passed(args, kwargs)
         refuse_blocks(self, args[0] if args else kwargs.get("X"))
         before = dict(vars(self))
         try:
             for name in fitted_names(self):
                 delattr(self, name)
-            with numerical(type(self).__name__):
+            with numerical(type(self).__name__), journal_of(self, args, kwargs):
                 return checked(self, *args, **kwargs)
         except BaseException as error:
             self.__dict__ = before  # in one step, which cannot be interrupted

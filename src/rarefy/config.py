@@ -29,6 +29,7 @@ class _Config:
     overflow: str = "auto"
     scratch_folder: str | None = None
     block_size: int | None = None
+    checkpoint_folder: str | None = None
     progress: bool = False
 
 
@@ -74,6 +75,9 @@ def set_config(**settings: Any) -> None:
         - scratch_folder : str, path or None, default=None. Where temporary files go; None means the system's folder.
         - block_size : int or None, default=None. Samples of one block of `solver="stochastic"`; None means 1000, or the
           number of samples of the rare class if that is larger.
+        - checkpoint_folder : str, path or None, default=None. Where fits on data in blocks write the result of every
+          pass over the data: the same fit, run again after it was ended on the way, goes on from there. It needs a
+          folder of its own and an integer as `random_state`; the files are removed when the fit is done.
         - progress : bool, default=False. Whether long work shows its progress on standard error.
 
     See Also
@@ -154,6 +158,12 @@ def _folder(value: Any) -> str | None:
     raise ParameterError(f"scratch_folder must be None or a folder that exists; got {value!r}.")
 
 
+def _new_folder(value: Any) -> str | None:
+    if value is None or isinstance(value, (str, Path)):
+        return None if value is None else str(value)
+    raise ParameterError(f"checkpoint_folder must be None or a folder; got {value!r}.")
+
+
 def _count(value: Any) -> int | None:
     if value is None:
         return None
@@ -173,5 +183,6 @@ _CHECKS = {
     "overflow": _overflow,
     "scratch_folder": _folder,
     "block_size": _count,
+    "checkpoint_folder": _new_folder,
     "progress": _flag,
 }

@@ -10,6 +10,7 @@ Every error is also one of Python's own, so `except ValueError` keeps working::
         ├── MissingDataError (FileNotFoundError) a data set is not there, or another version of it
         ├── MissingExtraError (ImportError)     an optional dependency is not installed
         ├── BlockError (ValueError)             blocks on disk are missing, damaged or changed
+        ├── ClusterError (RuntimeError)         the workers or the scheduler of a cluster are lost
         ├── MemoryBudgetError (MemoryError)     a step needs more memory than `memory_budget` allows
         ├── ModelFileError (ValueError)         a file holds no model of ours
         └── CertificateFileError (ValueError)   a file holds no certificate
@@ -23,6 +24,7 @@ Every error is also one of Python's own, so `except ValueError` keeps working::
 __all__ = [
     "BlockError",
     "CertificateFileError",
+    "ClusterError",
     "DegenerateDataError",
     "DegenerateKernelWarning",
     "FewerFeaturesWarning",
@@ -64,6 +66,10 @@ class MissingExtraError(RarefyError, ImportError):
 
 class BlockError(RarefyError, ValueError):
     """Blocks on disk, or what gives blocks, are missing, damaged or changed."""
+
+
+class ClusterError(RarefyError, RuntimeError):
+    """The workers or the scheduler of a cluster are lost."""
 
 
 class MemoryBudgetError(RarefyError, MemoryError):

@@ -12,6 +12,8 @@ from sklearn.base import BaseEstimator, clone
 import rarefy
 from rarefy import blocks
 from rarefy.exceptions import MemoryBudgetError, ParameterError
+from rarefy.kernel import KernelSubspace, SubspaceLPSVC
+from rarefy.ranking import OrdinalRankRC, OrdinalRankRCCV, RankRC, RankRCCV
 from rarefy.selection import (
     BestSubsetSelector,
     BSSSelector,
@@ -48,6 +50,8 @@ INSTANCES = [
     BestSubsetSelector(2, task="regression", max_nodes=0),
     BestSubsetSelector("auto", C=0.1, max_nodes=0, cv=3),
 ]
+WITH_KERNELS = {RankRC, RankRCCV, OrdinalRankRC, OrdinalRankRCCV, KernelSubspace, SubspaceLPSVC}
+"""Of these see `test_blocks_kernels.py`."""
 CLOSE = {"rtol": 1e-8, "atol": 1e-8}
 
 
@@ -179,7 +183,7 @@ def every_estimator():
 def test_every_estimator_works_on_blocks_or_says_that_it_does_not(tmp_path):
     data = blocks.from_arrays(tmp_path / "e", X)
     works = {cls for cls in every_estimator() if cls._works_on_blocks}
-    assert works == {type(e) for e in INSTANCES}
+    assert works == {type(e) for e in INSTANCES} | WITH_KERNELS
     for cls in set(every_estimator()) - works:
         with pytest.raises(
             ParameterError, match=f"{cls.__name__} needs all of X in memory and does not work on blocks"

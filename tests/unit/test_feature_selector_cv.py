@@ -1,6 +1,7 @@
 """KernelFeatureSelectorCV: its choices recomputed from paths, folds that cannot be used, delegation, errors."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from feature_problems import crossed, plain_selector, products
 from rarefy.core.feature_weights.selection import Starts
 from rarefy.exceptions import DegenerateDataError, ParameterError, RarefyWarning
 from rarefy.kernel import KernelFeatureSelector, KernelFeatureSelectorCV
-from rarefy.kernel._feature_choice import FoldSearch, _Candidate
+from rarefy.kernel._feature_choice import FoldSearch, _Candidate, with_neighbours
 
 ONES = {"inits": ("ones",), "penalties": ("squares",), "prunes": (0.0,)}
 PLAIN = {"inits": ("ones",), "penalties": ("weights",), "prunes": (0.0,)}
@@ -119,9 +120,12 @@ def test_one_standard_error_takes_fewer_features():
     common = {"estimator": rough(), "Cs": [1.0], "mus": [0.1, 1.0, 4.0, 8.0], **PLAIN}
     best, few = (KernelFeatureSelectorCV(selection=rule, **common).fit(X, y) for rule in ("best", "one_se"))
     scores, sizes = few.cv_scores_[0], few.cv_n_features_[0].mean(axis=1)
+    complete = np.isfinite(scores).all(axis=1)  # a combination that is given up after two folds is not chosen
+    assert complete.sum() >= 3
+    scores, sizes, mus = scores[complete], sizes[complete], few.mus_[complete]
     top = scores.mean(axis=1).argmax()
     within = scores.mean(axis=1) >= scores[top].mean() - scores[top].std(ddof=1) / np.sqrt(5)
-    assert sizes[list(few.mus_).index(few.mu_)] == sizes[within].min()
+    assert sizes[list(mus).index(few.mu_)] == sizes[within].min()
     assert few.mu_ > best.mu_
 
 
@@ -164,7 +168,7 @@ def test_ties_go_to_fewer_features():
 
 def test_of_equal_scores_the_fewest_features_then_the_largest_mu_then_the_smallest_C():
     def candidate(at, score=0.5, n_features=7.0, prune=0.0):
-        return _Candidate(at, prune, score, 0.0, n_features, [])
+        return _Candidate(at, prune, score, score, 0.0, n_features, [])
 
     def best(*candidates):
         return max(candidates, key=FoldSearch._merit)
@@ -176,6 +180,25 @@ def test_of_equal_scores_the_fewest_features_then_the_largest_mu_then_the_smalle
     assert best(candidate((1, 1, 0), n_features=5.0, prune=0.2), fewer).prune == 0.2
     better = candidate((0, 0, 0), score=0.6)
     assert best(first, fewer, better) is better
+
+
+def test_a_lucky_combination_loses_against_one_whose_neighbours_are_good_as_well():
+    scores = {(0, 0, 0): 0.90, (0, 0, 1): 0.60, (0, 1, 0): 0.60, (0, 2, 0): 0.88, (0, 2, 1): 0.88, (0, 1, 1): 0.5}
+    cells = [_Candidate(at, 0.0, score, score, 0.0, 3.0, []) for at, score in scores.items()]
+    judged = {one.at: one.judged for one in with_neighbours(cells, np.array([0, 2, 1]))}
+    assert judged[0, 0, 0] == pytest.approx((2 * 0.90 + 0.60 + 0.88) / 4)  # the C in the middle is the last one
+    assert judged[0, 2, 1] == pytest.approx((2 * 0.88 + 0.88 + 0.60 + 0.50) / 5)
+    assert judged[0, 1, 0] == pytest.approx((2 * 0.60 + 0.88 + 0.50) / 4)
+    X, y = crossed(n=60)
+    model = KernelFeatureSelectorCV(rough(), Cs=[1.0], cv=3, prunes=(0.0,)).fit(X, y)
+    mean = model.cv_scores_[0].mean(axis=1)
+    padded = np.concatenate([[np.nan], mean, [np.nan]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        own = np.nanmean([padded[1:-1], padded[1:-1], padded[:-2], padded[2:]], axis=0)
+    chosen = list(model.mus_).index(model.mu_)
+    assert own[chosen] == pytest.approx(np.max(own[np.isfinite(mean)]))
+    assert model.held_out_score_ == pytest.approx(mean[chosen])
 
 
 def test_starts_and_penalties_are_tried_and_the_best_is_kept():

@@ -8,9 +8,11 @@ from rarefy.core.feature_weights.alternating import _weight_half
 from rarefy.core.feature_weights.classifiers import Classifiers
 from rarefy.core.feature_weights.curvature import smallest_curvature
 from rarefy.core.feature_weights.joint import reduced
-from rarefy.core.feature_weights.objectives import ReducedPoint, WholePoint
+from rarefy.core.feature_weights.kernel import FeatureKernel
+from rarefy.core.feature_weights.objectives import WholePoint
 from rarefy.core.feature_weights.penalties import L1Penalty, SquaredPenalty
 from rarefy.core.feature_weights.problem import Problem, Solution
+from rarefy.core.feature_weights.reduced_point import AnyCentres, GaussianCentres, ReducedPoint
 from rarefy.core.feature_weights.search import run_search
 from rarefy.core.feature_weights.starts import _promising, nearly_identity, scaled_start, screened_search
 from rarefy.core.solvers.trust_region import Minimum
@@ -265,3 +267,27 @@ def test_screening_compares_features_alone_and_beside_the_others():
     field = _promising(two_class_problem(X, y, 1.0), np.ones(300), 20)
     assert len(set(field)) == 20
     assert {100, 200} <= set(field)
+
+
+@pytest.mark.parametrize("groups", [None, np.array([0, 1, 0, 2, 2])])
+def test_sums_over_centres_without_a_matrix_are_those_with_one(groups):
+    rng = np.random.default_rng(0)
+    X, beta = 3.0 + rng.standard_normal((30, 5)), rng.standard_normal(30)
+    part = FeatureKernel(X, X, groups=groups)
+    K, M = part.matrix(np.full(part.n_weights, 0.4)), rng.standard_normal((30, 30))
+    fast, plain = GaussianCentres(part, K, beta), AnyCentres(part, K, beta[:, None])
+    np.testing.assert_allclose(fast.slopes, plain.slopes, rtol=1e-9)
+    w = rng.standard_normal(part.n_weights)
+    changes = [one.change(w, lambda pushed: M @ pushed) for one in (fast, plain)]
+    np.testing.assert_allclose(*changes, rtol=1e-9)
+
+
+def test_a_search_that_starts_at_its_end_returns_it_with_its_classifiers():
+    problem = two_class_problem(*crossed(), mu=1.0)
+    end = reduced(problem, np.full(6, 0.5))
+    again = reduced(problem, end.z, start=(end.B, end.b))
+    B, b, value = problem.solve_classifiers(again.z)
+    assert again.n_iter <= 2
+    np.testing.assert_allclose(again.objective, value, rtol=1e-9)
+    np.testing.assert_allclose(again.B, B, atol=1e-6 * np.abs(B).max())
+    np.testing.assert_allclose(again.b, b, atol=1e-6)

@@ -15,9 +15,14 @@ import rarefy
 import rarefy.backends
 import rarefy.core.linalg
 import rarefy.core.svm
+from dask_cluster import on_workers
+from rarefy._input import RowMap
 from rarefy.backends.block_rows import BlockRows, IteratorRows, Remembering
+from rarefy.backends.dask_rows import DaskRows
 from rarefy.backends.kernel_rows import KernelRows, KernelValues, kernel_rows
-from rarefy.backends.streamed_rows import ColumnsOf, RowsOf, StreamedColumns, StreamedRows
+from rarefy.backends.samples import Samples
+from rarefy.backends.scratch_rows import ScratchRows
+from rarefy.backends.streamed_rows import ColumnsOf, MappedRows, RowsOf, StreamedColumns, StreamedRows
 from rarefy.core.linalg import rows as rows_module
 from rarefy.core.linalg.class_pairs import ClassPairs
 from rarefy.core.linalg.columns import column_deviations, gathered
@@ -40,6 +45,22 @@ FORMS = {
     "transposed on demand": lambda A: KernelRows(A.T.shape, lambda rows: A.T[rows]).T,
     "transposed csr": lambda A: SparseRows(sp.csr_array(A.T)).T,
     "float32 on disk": lambda A: on_disk(A),
+    "float32 on disk, from blocks": lambda A: on_disk(Samples(in_blocks(A))),
+    "on workers": lambda A: on_workers(A),
+    "on workers, float32": lambda A: on_workers(A.astype(np.float32)),
+    "on workers, csr": lambda A: on_workers(sp.csr_array(A)),
+    "on workers, some rows": lambda A: on_workers(np.repeat(A, 2, axis=0)).restricted(np.arange(0, 2 * len(A), 2)),
+    "on workers, columns times numbers": lambda A: on_workers(A / 2).scaled(2.0),
+    "on workers, made and held": lambda A: on_workers(A / 2).mapped(RowMap(A.shape[1], twice)).held(),
+    "transposed on workers": lambda A: on_workers(A.T, block_rows=2).T,
+    "made of blocks": lambda A: MappedRows(in_blocks(A / 2), RowMap(A.shape[1], lambda part: 2 * part)),
+    "made of blocks of csr": lambda A: MappedRows(
+        in_blocks(sp.csr_array(A)), RowMap(A.shape[1], lambda part: part.toarray())
+    ),
+    "some rows made of blocks": lambda A: MappedRows(
+        in_blocks(np.repeat(A, 2, axis=0)), RowMap(A.shape[1], lambda part: part)
+    ).subset(np.arange(0, 2 * len(A), 2)),
+    "made of blocks float32": lambda A: MappedRows(in_blocks(A), RowMap(A.shape[1], same, fill_same, True)),
     "blocks": lambda A: in_blocks(A),
     "blocks of one row": lambda A: in_blocks(A, block_rows=1),
     "blocks float32": lambda A: in_blocks(A.astype(np.float32)),
@@ -74,10 +95,22 @@ WITH_ONES = {
 
 
 def values_of(A, cheap=True):
-    def fill(rows, out):
-        out[...] = A[rows]
+    def fill(part, out):
+        out[...] = part
 
-    return KernelValues(A.shape, lambda rows: A[rows], fill, cheap)
+    return KernelValues(A, RowMap(A.shape[1], lambda part: part, fill), cheap)
+
+
+def twice(part):
+    return 2 * part
+
+
+def same(part):
+    return part
+
+
+def fill_same(part, out):
+    out[...] = part
 
 
 def on_disk(A):
@@ -152,7 +185,17 @@ def test_every_class_of_rows_has_a_form():
     pairs, _ = class_pairs()
     used = {type(make(np.eye(3))) for make in FORMS.values()} | {type(make(pairs)) for make in PAIRS.values()}
     used |= {type(make(np.eye(3))) for make in WITH_ONES.values()}
-    streamed = {KernelRows, BlockRows, IteratorRows, RowsOf, ColumnsOf, StreamedColumns}
+    streamed = {
+        KernelRows,
+        DaskRows,
+        MappedRows,
+        ScratchRows,
+        BlockRows,
+        IteratorRows,
+        RowsOf,
+        ColumnsOf,
+        StreamedColumns,
+    }
     assert used == {DenseRows, SparseRows, ClassPairs, TransposedRows, WithOnes} | streamed
     found = set()
     for package in (rarefy.core.linalg, rarefy.core.svm, rarefy.backends):

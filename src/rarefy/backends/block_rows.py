@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from rarefy._journal import recorded
 from rarefy.backends.block_files import BlockFiles
 from rarefy.backends.streamed_rows import StreamedRows
 from rarefy.config import current_config
@@ -35,11 +36,13 @@ class Remembering(StreamedRows):
         n, k = self.shape
         return k <= n and 8.0 * k * k <= _KEPT_SHARE * current_config().memory_budget
 
+    @recorded
     def gram(self, w: Array | None = None, *, rough: bool = False) -> Array:
         if w is None and not rough and self.prefers_gram:
             return self._moments[0].copy()
         return super().gram(w, rough=rough)
 
+    @recorded
     def column_means(self) -> Array:
         """Mean of every column."""
         n = self.shape[0]
@@ -47,12 +50,15 @@ class Remembering(StreamedRows):
             return self._moments[1] / max(1, n)
         return self.sketch(np.full((1, n), 1.0 / max(1, n)))[0]
 
+    @recorded
     def column_norms(self) -> Array:
-        if self.prefers_gram:
-            squares = self._moments[0].diagonal()
-            if np.all((squares > _SAFE[0]) & (squares < _SAFE[1])):
-                return np.sqrt(squares)
+        if self.prefers_gram and self._squares_are_safe():
+            return np.sqrt(self._moments[0].diagonal())
         return super().column_norms()
+
+    def _squares_are_safe(self) -> bool:
+        squares = self._moments[0].diagonal()
+        return bool(np.all((squares > _SAFE[0]) & (squares < _SAFE[1])))
 
     @cached_property
     def _moments(self) -> tuple[Array, Array]:
@@ -76,6 +82,10 @@ class BlockRows(Remembering):
     def dtype(self) -> np.dtype[Any]:
         return self._files.dtype
 
+    @property
+    def sparse(self) -> bool:
+        return self._files.sparse
+
     def _blocks_in_storage(self, index: Index | None = None) -> Iterator[tuple[slice, Any]]:
         return self._files.passing(index)
 
@@ -91,11 +101,12 @@ class IteratorRows(Remembering):
         self._make = make
         sizes: list[int] = []
         labels: list[Any] = []
-        single = True
+        single = sparse = True
         width: int | None = None
         for block, y in self._given():
             width = int(np.shape(block)[-1]) if width is None else width
             single &= block.dtype == np.float32
+            sparse &= sp.issparse(block)
             sizes.append(block.shape[0])
             labels.append(None if y is None else np.array(y))
             self._check(block, y, width, len(sizes))
@@ -103,13 +114,17 @@ class IteratorRows(Remembering):
             raise BlockError("The iterator of blocks gave none; it has to give at least one.")
         if any(y is None for y in labels) and any(y is not None for y in labels):
             raise BlockError("The iterator gave labels with some blocks and not with others.")
-        self._sizes, self._dtype = sizes, np.dtype(np.float32 if single else np.float64)
+        self._sizes, self._dtype, self._sparse = sizes, np.dtype(np.float32 if single else np.float64), bool(sparse)
         self.shape = (sum(sizes), width)
         self.target: NDArray[Any] | None = None if labels[0] is None else np.concatenate(labels)
 
     @property
     def dtype(self) -> np.dtype[Any]:
         return self._dtype
+
+    @property
+    def sparse(self) -> bool:
+        return self._sparse
 
     def _blocks_in_storage(self, index: Index | None = None) -> Iterator[tuple[slice, Any]]:
         start, number = 0, 0

@@ -10,6 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy._files import size_in_words
+from rarefy._input import RowMap
+from rarefy._journal import recorded
+from rarefy.backends.dask_rows import DaskRows
+from rarefy.backends.samples import Samples, pieces
+from rarefy.backends.scratch_rows import ScratchRows
 from rarefy.backends.streamed_rows import StreamedRows
 from rarefy.config import current_config
 from rarefy.core.linalg.rows import BLOCK_ENTRIES, Array, DenseRows, Index, Rows, edges
@@ -57,6 +62,7 @@ class KernelRows(StreamedRows):
                 block *= self._factor
             yield rows, DenseRows(block)
 
+    @recorded
     def take(self, index: Index | slice, T: Array | None = None) -> Array:
         dense = self._factor * np.asarray(self._block(index), dtype=np.float64)
         return dense if T is None else dense @ T
@@ -73,13 +79,47 @@ class KernelRows(StreamedRows):
 
 @dataclass(frozen=True)
 class KernelValues:
-    """A matrix of kernel values before it is decided where they are kept."""
+    """A matrix of kernel values before it is decided where they are kept: rows made of samples."""
 
-    shape: tuple[int, int]
-    block: Block
-    fill: Fill
+    X: Any
+    """Samples: an array, or `Samples` in blocks."""
+    made: RowMap
     cheap: bool
     """Whether computing a value takes hardly longer than reading it from a disk."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of samples and of kernel functions."""
+        return self.X.shape[0], self.made.width
+
+    def on_demand(self) -> Rows:
+        """Computed again at every product."""
+        if isinstance(self.X, Samples):
+            return self.X.rows().mapped(self.made)
+        X, made = self.X, self.made
+        write = made.fill
+        fill = None if write is None else lambda rows, out: write(X[rows], out)
+        return KernelRows(self.shape, lambda rows: made.values(X[rows]), fill=fill)
+
+    def written(self, A: NDArray[Any]) -> NDArray[Any]:
+        """All values in an array."""
+        for rows, part in pieces(self.X, self.made.width):
+            self._write(part, A[rows])
+        return A
+
+    def write_single(self, append: Callable[[NDArray[Any]], None]) -> None:
+        """Call a function with block after block of values in single precision, each gone after the call."""
+        block = np.empty((0, self.made.width), dtype=np.float32)
+        for _, part in pieces(self.X, self.made.width):
+            block = np.empty((part.shape[0], self.made.width), np.float32) if part.shape[0] > len(block) else block
+            self._write(part, block[: part.shape[0]])
+            append(block[: part.shape[0]])
+
+    def _write(self, part: Any, out: NDArray[Any]) -> None:
+        if self.made.fill is None:
+            out[...] = self.made.values(part)
+        else:
+            self.made.fill(part, out)
 
 
 def kernel_rows(values: KernelValues, reserved: float = 0.0) -> tuple[Rows, str]:
@@ -89,17 +129,22 @@ def kernel_rows(values: KernelValues, reserved: float = 0.0) -> tuple[Rows, str]
     computed again at every product or written to a temporary file, whichever costs less or `overflow` of
     `rarefy.set_config` says, both in float32.
     """
+    samples = values.X.rows() if isinstance(values.X, Samples) else None
+    if isinstance(samples, DaskRows):
+        held = samples.mapped(values.made).held()
+        n_workers = held.cluster.n_workers
+        return held, f"{held.dtype} on {n_workers} worker{'' if n_workers == 1 else 's'}"
     settings, entries = current_config(), values.shape[0] * values.shape[1]
     room = settings.memory_budget - reserved
     if 8 * entries <= room:
-        return DenseRows(_filled(np.empty(values.shape), values)), "float64"
+        return DenseRows(values.written(np.empty(values.shape))), "float64"
     if 4 * entries <= room:
-        A = _filled(np.empty(values.shape, dtype=np.float32), values)
+        A = values.written(np.empty(values.shape, dtype=np.float32))
         return DenseRows(A), f"float32: {_too_large(8 * entries, settings.memory_budget)}"
     why = _too_large(4 * entries, settings.memory_budget)
     if settings.overflow == "disk" or (settings.overflow == "auto" and not values.cheap and _fits_disk(4 * entries)):
-        return DenseRows(_filled(_on_disk(values.shape, settings.scratch_folder), values)), f"on disk: {why}"
-    return KernelRows(values.shape, values.block, fill=values.fill), f"recomputed: {why}"
+        return ScratchRows(values.shape, values.write_single), f"on disk: {why}"
+    return values.on_demand(), f"recomputed: {why}"
 
 
 def _too_large(size: float, budget: float) -> str:
@@ -109,15 +154,3 @@ def _too_large(size: float, budget: float) -> str:
 def _fits_disk(size: float) -> bool:
     folder = current_config().scratch_folder or tempfile.gettempdir()
     return shutil.disk_usage(folder).free > 2.0 * size
-
-
-def _on_disk(shape: tuple[int, int], scratch_folder: str | None) -> NDArray[Any]:
-    """An array in a temporary file; nothing is left of it when the process ends, however it ends."""
-    with tempfile.TemporaryFile(prefix="rarefy-", dir=scratch_folder) as file:
-        return np.memmap(file, dtype=np.float32, mode="w+", shape=shape)
-
-
-def _filled(A: NDArray[Any], values: KernelValues) -> NDArray[Any]:
-    for rows in edges(*values.shape):
-        values.fill(rows, A[rows])
-    return A

@@ -1,20 +1,23 @@
 """Rows that pass by in blocks: everything that a solver asks for, from passes over what is in storage."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
+from rarefy._input import RowMap
+from rarefy._journal import recorded
 from rarefy.config import current_config
 from rarefy.core.linalg import norms
+from rarefy.core.linalg import rows as settings
 from rarefy.core.linalg.rows import (
     Array,
     DenseRows,
     Index,
     Rows,
-    SparseRows,
     TransposedRows,
     as_rows,
     edges,
@@ -36,6 +39,8 @@ class StreamedRows(ABC):
     """
 
     shape: tuple[int, int]
+    distributed: ClassVar[bool] = False
+    """Whether blocks are on the workers of a cluster."""
     _overwritten: ClassVar[bool] = True
     """Whether a block is gone when the next one is asked for."""
     _budgeted: ClassVar[bool] = True
@@ -54,6 +59,11 @@ class StreamedRows(ABC):
     def T(self) -> TransposedRows:
         return StreamedColumns(self)
 
+    @property
+    def sparse(self) -> bool:
+        """Whether blocks are CSR matrices."""
+        return False
+
     def _parts(self) -> Iterator[tuple[slice, Rows]]:
         for rows, block in self._blocks_in_storage():
             yield rows, as_rows(block)
@@ -62,30 +72,35 @@ class StreamedRows(ABC):
         """Blocks for products with vectors, which may be less accurate."""
         return self._parts()
 
+    @recorded
     def __matmul__(self, v: Array) -> Array:
         product = np.empty((self.shape[0], *v.shape[1:]))
         for rows, part in self._passing():
             product[rows] = part @ v
         return product
 
+    @recorded
     def transposed_product(self, u: Array) -> Array:
         total = np.zeros((self.shape[1], *u.shape[1:]))
         for rows, part in self._passing():
             total += part.T @ u[rows]
         return total
 
+    @recorded
     def gram(self, w: Array | None = None, *, rough: bool = False) -> Array:
         G = np.zeros((self.shape[1], self.shape[1]))
         for rows, part in self._parts():
             G += part.gram(None if w is None else w[rows], rough=rough)
         return G
 
+    @recorded
     def sketch(self, G: Array) -> Array:
         total = np.zeros((len(G), self.shape[1]))
         for rows, part in self._parts():
             total += part.sketch(G[:, rows])
         return total
 
+    @recorded
     def take(self, index: Index, T: Array | None = None) -> Array:
         index = np.arange(self.shape[0])[index]
         width = self.shape[1] if T is None else T.shape[1]
@@ -106,13 +121,35 @@ class StreamedRows(ABC):
 
     def subset(self, index: Index) -> Rows:
         index = np.arange(self.shape[0])[index]
-        part = RowsOf(self, index)
         if not self.fits(len(index) * self.shape[1]):
-            return part
-        blocks = [block for _, block in part._blocks_in_storage()]
-        if blocks and sp.issparse(blocks[0]):
-            return SparseRows(sp.csr_array(sp.vstack(blocks, format="csr")))
-        return DenseRows(np.concatenate([np.zeros((0, self.shape[1]), dtype=part.dtype), *blocks]))
+            return self.restricted(index)
+        return as_rows(self.stored(index))
+
+    @recorded
+    def stored(self, index: Index) -> Any:
+        """The rows with these numbers as they are stored, as one array or CSR matrix: one pass."""
+        order = np.argsort(index, kind="stable")
+        wanted, parts = index[order], []
+        for rows, block in self._blocks_in_storage(wanted):
+            here = _inside(wanted, rows)
+            if here.start < here.stop:
+                parts.append(block[wanted[here] - rows.start])
+        back = np.empty_like(order)
+        back[order] = np.arange(len(order))
+        if any(sp.issparse(part) for part in parts):
+            return sp.csr_array(sp.vstack([sp.csr_array(part) for part in parts], format="csr"))[back]
+        found = np.concatenate([np.zeros((0, self.shape[1]), dtype=self.dtype), *parts])
+        return found.astype(self.dtype, copy=False)[back]
+
+    @recorded
+    def each(self, function: Callable[[Any], Array]) -> Array:
+        """What a function makes of blocks, one row for each of theirs, with all rows in order."""
+        found = [function(block) for _, block in self._blocks_in_storage()]
+        return np.concatenate(found) if found else function(np.zeros((0, self.shape[1]), dtype=self.dtype))
+
+    def restricted(self, index: Index) -> "StreamedRows":
+        """The rows with these numbers, still in storage."""
+        return RowsOf(self, index)
 
     def scaled(self, factor: float) -> Rows:
         return ColumnsOf(self, None, np.full(self.shape[1], float(factor)))
@@ -121,17 +158,24 @@ class StreamedRows(ABC):
         """Some columns, each times a number."""
         return ColumnsOf(self, index, factors)
 
+    def mapped(self, made: RowMap) -> "StreamedRows":
+        """Rows that are made of these, block by block."""
+        return MappedRows(self, made)
+
     def gathered(self, index: Index, factors: Array) -> Rows:
         """The same, kept in memory if they are few enough to take little of the memory budget."""
         columns = self.columns(index, factors)
         return DenseRows(columns.take(np.arange(self.shape[0]))) if self.fits(self.shape[0] * len(index)) else columns
 
+    @recorded
     def row_norms(self) -> Array:
         return norms.row_norms(self.blocks(), self.shape[0])
 
+    @recorded
     def column_norms(self) -> Array:
         return norms.column_norms(self.blocks(), self.shape[1])
 
+    @recorded
     def largest_entry(self) -> float:
         return largest_of(self.blocks())
 
@@ -162,22 +206,34 @@ class RowsOf(StreamedRows):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return self._rows.dtype if self._increasing else np.dtype(np.float64)
+        return self._rows.dtype
+
+    @property
+    def sparse(self) -> bool:
+        return self._rows.sparse
 
     def _blocks_in_storage(self, index: Index | None = None) -> Iterator[tuple[slice, Any]]:
         if not self._increasing:  # each block is gathered from all over the storage
-            yield from ((some, self._rows.take(self._index[some])) for some in edges(*self.shape))
+            yield from ((some, self._rows.stored(self._index[some])) for some in edges(*self.shape))
             return
         for rows, block in self._rows._blocks_in_storage(self._index):
             here = _inside(self._index, rows)
             if here.start < here.stop:
                 yield here, block[self._index[here] - rows.start]
 
+    @recorded
     def take(self, index: Index, T: Array | None = None) -> Array:
         return self._rows.take(self._index[index], T)
 
     def subset(self, index: Index) -> Rows:
         return self._rows.subset(self._index[index])
+
+    @recorded
+    def stored(self, index: Index) -> Any:
+        return self._rows.stored(self._index[index])
+
+    def restricted(self, index: Index) -> StreamedRows:
+        return self._rows.restricted(self._index[index])
 
 
 class ColumnsOf(StreamedRows):
@@ -194,6 +250,10 @@ class ColumnsOf(StreamedRows):
     def dtype(self) -> np.dtype[Any]:
         return self._rows.dtype if self._plain else np.dtype(np.float64)
 
+    @property
+    def sparse(self) -> bool:
+        return self._rows.sparse
+
     def _blocks_in_storage(self, index: Index | None = None) -> Iterator[tuple[slice, Any]]:
         for rows, stored in self._rows._blocks_in_storage(index):
             block = stored.copy() if self._index is None else stored[:, self._index]
@@ -205,11 +265,77 @@ class ColumnsOf(StreamedRows):
                 yield rows, block * self._factors
 
 
+class MappedRows(StreamedRows):
+    """New rows from streamed ones.
+
+    Products may take rows in single precision if `fill` of the map writes them so; sums are in double precision.
+    """
+
+    _overwritten = _budgeted = False
+
+    def __init__(self, rows: StreamedRows, made: RowMap, factor: float = 1.0) -> None:
+        self._rows, self._made, self._factor = rows, made, factor
+        self.shape = (rows.shape[0], made.width)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._made.dtype if self._factor == 1.0 else np.dtype(np.float64)
+
+    def _blocks_in_storage(self, index: Index | None = None) -> Iterator[tuple[slice, Any]]:
+        for rows, block in self._pieces(index):
+            yield rows, self._of(block)
+
+    def _passing(self) -> Iterator[tuple[slice, Rows]]:
+        """Blocks that overwrite each other."""
+        fill, width = self._made.fill, self.shape[1]
+        if fill is None:
+            yield from self._parts()
+            return
+        step = max(1, min(self.shape[0], settings.BLOCK_ENTRIES // max(width, 1)))
+        single, double = np.empty((step, width), dtype=np.float32), np.empty((step, width))
+        for rows, block in self._pieces():
+            part = double[: rows.stop - rows.start]
+            fill(block, single[: len(part)])
+            np.copyto(part, single[: len(part)])
+            if self._factor != 1.0:
+                part *= self._factor
+            yield rows, DenseRows(part)
+
+    @recorded
+    def take(self, index: Index, T: Array | None = None) -> Array:
+        dense = self.stored(np.arange(self.shape[0])[index]).astype(np.float64, copy=False)
+        return dense if T is None else dense @ T
+
+    @recorded
+    def stored(self, index: Index) -> Any:
+        return self._of(self._rows.stored(index))
+
+    def restricted(self, index: Index) -> StreamedRows:
+        return MappedRows(self._rows.restricted(index), self._made, self._factor)
+
+    def subset(self, index: Index) -> Rows:
+        return MappedRows(self._rows.restricted(np.arange(self.shape[0])[index]), self._made, self._factor)
+
+    def scaled(self, factor: float) -> Rows:
+        return MappedRows(self._rows, self._made, self._factor * factor)
+
+    def _pieces(self, index: Index | None = None) -> Iterator[tuple[slice, Any]]:
+        """Rows of which new ones are made together."""
+        for rows, block in self._rows._blocks_in_storage(index):
+            for some in edges(block.shape[0], self.shape[1]):
+                yield slice(rows.start + some.start, rows.start + some.stop), block[some]
+
+    def _of(self, block: Any) -> NDArray[Any]:
+        made = np.asarray(self._made.values(block), dtype=self._made.dtype)
+        return made if self._factor == 1.0 else self._factor * made.astype(np.float64)
+
+
 class StreamedColumns(TransposedRows):
     """The transpose of streamed rows, of which no more is made dense than the memory budget allows."""
 
     _rows: StreamedRows
 
+    @recorded
     def take(self, index: Index, T: Array | None = None) -> Array:
         self._rows.allow_dense(len(np.arange(self.shape[0])[index]) * self.shape[1])
         return super().take(index, T)

@@ -1,5 +1,6 @@
 """Data larger than memory: folders of blocks of rows, which estimators take in the place of an array."""
 
+from rarefy.backends.dask_data import DaskData
 from rarefy.blocks._arrays import from_arrays
 from rarefy.blocks._data import BlockColumns
 from rarefy.blocks._folder import BlockFolder, open
@@ -10,6 +11,7 @@ __all__ = [
     "BlockColumns",
     "BlockFolder",
     "BlockIterator",
+    "DaskData",
     "from_arrays",
     "from_csv",
     "from_iterator",

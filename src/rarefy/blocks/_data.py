@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy._input import RowSource
+from rarefy._input import RowMap, RowSource
 from rarefy.backends.streamed_rows import StreamedRows
 from rarefy.core.linalg.rows import Array, Index
 from rarefy.exceptions import ParameterError
@@ -88,7 +88,24 @@ class BlockData(RowSource):
         kept : BlockColumns
             Nothing is computed before it is looped over, written, or passed to an estimator.
         """
-        return BlockColumns(self, index, factors, names)
+        return BlockColumns(self, self.rows().columns(index, factors), names, self.dtype)
+
+    def mapped(self, made: RowMap, names: tuple[str, ...] | None) -> "BlockColumns":
+        """Make new rows of these, block by block.
+
+        Parameters
+        ----------
+        made : RowMap
+            How.
+        names : tuple of str or None
+            Names of the new columns.
+
+        Returns
+        -------
+        rows : BlockColumns
+            Nothing is computed before it is looped over, written, or passed to an estimator.
+        """
+        return BlockColumns(self, self.rows().mapped(made), names)
 
     def write(self, folder: str | os.PathLike[str], *, block_rows: int | None = None) -> "BlockFolder":
         """Write all blocks, and the target if there is one, as a folder.
@@ -118,7 +135,7 @@ class BlockData(RowSource):
 
 
 class BlockColumns(BlockData):
-    """Some columns of data in blocks, each times a number: what `transform` of a selector returns for such data.
+    """Columns that are computed of data in blocks: what `transform` returns for such data.
 
     Nothing is computed before it is looped over (`blocks`), written (`write`) or passed to another estimator.
 
@@ -127,9 +144,9 @@ class BlockColumns(BlockData):
     shape : (int, int)
         Numbers of rows and columns.
     dtype : dtype
-        That of the data.
+        float32 or float64; that of the data if columns were selected.
     columns : tuple of str or None
-        Names of the kept columns.
+        Names of the columns.
     target : ndarray of shape (n_rows,) or None
         Labels that belong to the data.
 
@@ -148,9 +165,10 @@ class BlockColumns(BlockData):
     [(3, 2), (3, 2)]
     """
 
-    def __init__(self, data: BlockData, index: Index, factors: Array, names: tuple[str, ...] | None) -> None:
-        self._data, self._names = data, names
-        self._rows = data.rows().columns(index, factors)
+    def __init__(
+        self, data: BlockData, rows: StreamedRows, names: tuple[str, ...] | None, dtype: np.dtype[Any] | None = None
+    ) -> None:
+        self._data, self._rows, self._names, self._dtype = data, rows, names, dtype
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -159,12 +177,12 @@ class BlockColumns(BlockData):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """That of the data."""
-        return self._data.dtype
+        """float32 or float64."""
+        return self._rows.dtype if self._dtype is None else self._dtype
 
     @property
     def columns(self) -> tuple[str, ...] | None:
-        """Names of the kept columns."""
+        """Names of the columns."""
         return self._names
 
     @property

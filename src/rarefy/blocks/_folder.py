@@ -3,19 +3,24 @@
 import io
 import os
 import zlib
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from rarefy._files import size_in_words
+from rarefy.backends.block_files import BlockFiles
 from rarefy.backends.block_rows import BlockRows
+from rarefy.backends.cluster import current_cluster
+from rarefy.backends.dask_data import DaskData, rows_on
 from rarefy.blocks._data import BlockData
 from rarefy.blocks._manifest import Manifest
-from rarefy.exceptions import BlockError
+from rarefy.exceptions import BlockError, ClusterError
 
 
 class BlockFolder(BlockData):
@@ -140,6 +145,29 @@ class BlockFolder(BlockData):
     def _rows(self) -> BlockRows:
         return BlockRows(self._files, self._manifest.fingerprint)
 
+    def on_workers(self) -> DaskData:
+        """Let the workers of the cluster that is in use hold the blocks; each reads them from this folder itself.
+
+        Returns
+        -------
+        data : DaskData
+            The same rows, for estimators.
+
+        Raises
+        ------
+        ClusterError
+            If there is no client of a cluster.
+        BlockError
+            If the workers do not see the folder, or a block is damaged.
+        """
+        cluster = current_cluster()
+        if cluster is None:
+            raise ClusterError("There is no client of a cluster. Make one first: distributed.Client(address).")
+        d = self.shape[1]
+        each = [replace(self._files, blocks=(block,), shape=(block.n_rows, d)) for block in self._files.blocks]
+        blocks = cluster.each(_read_block, each)
+        return DaskData(rows_on(cluster, blocks, self.fingerprint), self.columns, self.target)
+
     def check(self) -> None:
         """Read all blocks and compare their checksums.
 
@@ -167,6 +195,12 @@ class BlockFolder(BlockData):
             for file in block.files:
                 if (self.folder / file.name).is_symlink():
                     raise BlockError(f"{self.folder / file.name} is a link; blocks are files of the folder itself.")
+
+
+def _read_block(files: BlockFiles) -> Any:
+    """The only block of a folder that has but one; on a worker."""
+    parts = [block.copy() for _, block in replace(files, checked={}).passing()]
+    return sp.vstack(parts, format="csr") if files.sparse else np.concatenate(parts)
 
 
 def open(folder: str | os.PathLike[str]) -> BlockFolder:

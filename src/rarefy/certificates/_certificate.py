@@ -16,7 +16,7 @@ from rarefy.certificates._claims import Claims
 from rarefy.certificates._columns import all_names, kept_names, positions_by_name
 from rarefy.certificates._equality import EqualByContent
 from rarefy.certificates._fields import METHODS_WITH_CHANCE, convert, impossible
-from rarefy.certificates._fingerprint import fingerprint
+from rarefy.certificates._fingerprint import fingerprint, same_data
 from rarefy.certificates._html import certificate_html
 from rarefy.certificates._json_values import checked_fields, plain
 from rarefy.certificates._labels import label_faults
@@ -248,7 +248,7 @@ class Certificate(Claims, EqualByContent):
         if self.regularised is not None:
             more += verify_regularised(data, indices, self.weights, self.regularised, tol)
         reason = "; ".join([found.reason, *more] if found.reason else more)
-        same = None if self.fingerprint is None else fingerprint(X) == self.fingerprint
+        same = same_data(self.fingerprint, fingerprint(X))
         return replace(found, agrees=found.agrees and not more, reason=reason, same_data=same)
 
     def _check_shape(self, rows: Rows) -> None:

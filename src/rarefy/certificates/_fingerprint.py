@@ -10,17 +10,18 @@ import scipy.sparse as sp
 from rarefy.core.linalg.rows import Rows, SparseRows
 
 
-def fingerprint(X: Any) -> str:
+def fingerprint(X: Any) -> str | None:
     """Hash shape and entries that are not zero, row by row: how many, where, and which values.
 
     Parameters
     ----------
     X : ndarray, sparse matrix or Rows
-        Validated data; of rows that know their fingerprint it is taken as it is.
+        Validated data; of rows that know their fingerprint it is taken as it is. Of those on a cluster there is none
+        otherwise: it would take all of them through one process.
     """
     known = getattr(X, "fingerprint", None)
-    if known is not None:
-        return str(known)
+    if known is not None or getattr(X, "distributed", False):
+        return known
     X = X.matrix if isinstance(X, SparseRows) else X
     running = Fingerprint()
     if sp.issparse(X):
@@ -29,6 +30,11 @@ def fingerprint(X: Any) -> str:
         for block in _blocks(X):
             running.add(block)
     return running.of(X.shape)
+
+
+def same_data(stored: str | None, found: str | None) -> bool | None:
+    """Whether fingerprints are equal; None if one of them is not known."""
+    return None if stored is None or found is None else stored == found
 
 
 class Fingerprint:

@@ -15,7 +15,7 @@ from rarefy.core.svm.linear_model import linear_model
 from rarefy.exceptions import ParameterError
 
 _SHAVED = 1e-9
-"""Both bounds are stated this much on the safe side, so that another machine's rounding still agrees."""
+"""Both bounds are stated this much on the safe side, so that another computer's rounding still agrees."""
 
 
 @dataclass(frozen=True, eq=False)

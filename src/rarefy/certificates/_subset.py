@@ -12,6 +12,7 @@ from rarefy._pictures import data_frame
 from rarefy._validation import check_weights, refuse_masked
 from rarefy.certificates._columns import kept_names
 from rarefy.certificates._equality import EqualByContent
+from rarefy.certificates._fingerprint import same_data
 from rarefy.certificates._html import certificate_html
 from rarefy.certificates._json_values import checked_fields, plain
 from rarefy.certificates._objective import stated
@@ -225,7 +226,7 @@ class SubsetCertificate(EqualByContent):
         rows, costs, Y = weighted_rows(as_rows(in_order(self, X, columns)), self.C, Y, sample_weight)
         scale = column_scales(rows, costs) if self.standardized else np.ones(self.n_features)
         faults = subset_faults(self, rows, costs, Y, scale)
-        same = None if self.fingerprint is None else fingerprints(rows, Y, costs) == self.fingerprint
+        same = same_data(self.fingerprint, fingerprints(rows, Y, costs))
         nothing = np.nan, np.nan
         return Verification(not faults, np.nan, nothing, 0, 0, 0.0, 0.0, "; ".join(faults), same)
 

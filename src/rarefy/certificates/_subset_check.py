@@ -51,9 +51,10 @@ def coded_targets(y: Any, classified: bool) -> Array:
     return targets(numbers(y.astype(np.float64) if y.dtype.kind == "b" else y, y.ndim), "squared")
 
 
-def fingerprints(X: Rows, Y: Array, costs: Array) -> str:
-    """Hashes of the rows that count, of what is fitted, and of the costs."""
-    return ":".join(fingerprint(part) for part in (X, Y, costs[:, None]))
+def fingerprints(X: Rows, Y: Array, costs: Array) -> str | None:
+    """Hashes of the rows that count, of what is fitted, and of the costs; None if that of the rows is not known."""
+    known = [fingerprint(part) for part in (X, Y, costs[:, None])]
+    return None if None in known else ":".join(str(one) for one in known)
 
 
 def subset_faults(c: "SubsetCertificate", X: Rows, costs: Array, Y: Array, scale: Array) -> list[str]:

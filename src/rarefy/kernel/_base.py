@@ -6,8 +6,11 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from rarefy._estimator import Estimator
+from rarefy._input import RowSource, validated
 from rarefy._parameters import ANY_REAL, POSITIVE
 from rarefy._validation import validate_data
+from rarefy.backends import dask_data  # noqa: F401 -- estimators know Dask's arrays by it
+from rarefy.backends.samples import Samples
 from rarefy.core.linalg.rows import Array
 from rarefy.exceptions import ParameterError
 from rarefy.kernel._kernels import NAMES, BoundKernel, bind_kernel, kernel_named
@@ -36,6 +39,8 @@ class KernelEstimator(Estimator):
 
     def _validate_training(self, X: Any, *y: Any) -> Any:
         """What `fit` gets: X, or X and y."""
+        if isinstance(X, RowSource):
+            return self._validate_blocks(X, *y)
         found = validate_data(self, X, *y, **self._accepted())
         X = found[0] if y else found
         if self._is_precomputed and X.shape[0] != X.shape[1] and not self._has_columns_for(X):
@@ -44,6 +49,21 @@ class KernelEstimator(Estimator):
                 f"samples; X has shape {X.shape}.{self._other_tables}"
             )
         return found
+
+    def _validate_blocks(self, X: RowSource, *y: Any, kernel: Any = None, reset: bool = True) -> Any:
+        """The same for samples in blocks."""
+        owner, kernel = type(self).__name__, self.kernel if kernel is None else kernel
+        if isinstance(kernel, str) and kernel == "precomputed":
+            raise ParameterError(
+                f"{owner} with kernel='precomputed' needs the kernel matrix as an array; got data in blocks. Pass the "
+                "samples in blocks and name a kernel: its values are computed block by block."
+            )
+        found = validated(self, X, *y, reset=reset)
+        rows = found[0] if y else found
+        if rows.sparse and not kernel_named(kernel).takes_sparse:
+            raise ParameterError(f"{owner} with kernel={kernel!r} needs dense samples; got blocks of CSR matrices.")
+        samples = Samples(rows, X.columns)
+        return (samples, found[1]) if y else samples
 
     _other_tables = ""
 
@@ -56,6 +76,8 @@ class KernelEstimator(Estimator):
 
         `kernel` is the one that was fitted, which `set_params` does not change.
         """
+        if isinstance(X, RowSource):
+            return self._validate_blocks(X, kernel=kernel, reset=False)
         return validate_data(self, X, reset=False, **self._accepted(kernel))
 
     def _accepted(self, kernel: Any = None) -> dict[str, Any]:

@@ -1,11 +1,13 @@
 """Extraction of a subspace: landmarks are chosen, their kernel matrix is decomposed, coordinates follow."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
+from rarefy.backends.samples import Samples, pieces
 from rarefy.core.linalg.kernel_subspace import leading_subspace
 from rarefy.core.linalg.rows import Array, Index
 from rarefy.exceptions import DegenerateDataError, ParameterError
@@ -51,10 +53,14 @@ class Subspace:
 
     def write(self, X: Any, out: Array) -> None:
         """Fill the first columns of `out` with the coordinates of samples, block by block."""
-        step = max(1, _BLOCK_ENTRIES // max(1, len(self.map)))
-        for first in range(0, X.shape[0], step):
-            rows = slice(first, min(first + step, X.shape[0]))
-            out[rows, : self.n_components] = self.kernel.product(X[rows], self.landmarks.places, self.map)
+        for rows, part in pieces(X, len(self.map), _BLOCK_ENTRIES):
+            out[rows, : self.n_components] = self.kernel.product(part, self.landmarks.places, self.map)
+
+    def each(self, X: Any, function: Callable[[Array], Array]) -> Array:
+        """What a function makes of coordinates; of samples in blocks, block by block."""
+        if isinstance(X, Samples):
+            return X.each(lambda block: function(self.coordinates(block)))
+        return function(self.coordinates(X))
 
     def coordinates(self, X: Any) -> Array:
         """The coordinates of samples."""
@@ -155,7 +161,9 @@ def _choose(
         first = _decompose(X, kernel, _rows(X, kernel, np.sort(pilot)), S, None, owner)
         return np.asarray(first.coordinates(X if len(some) == X.shape[0] else X[some]), dtype=np.float64)
 
-    pool = Pool(X, kernel, np.arange(X.shape[0]), coordinates, weights=weights, dimensions=S)
+    # Rules that look at samples one by one look at as many of those in blocks as fit into memory.
+    at_most = X.at_most(max(L, X.shape[1])) if isinstance(X, Samples) else None
+    pool = Pool(X, kernel, np.arange(X.shape[0]), coordinates, weights=weights, dimensions=S, at_most=at_most)
     return choose_landmarks(rule, pool, L, rng)
 
 

@@ -42,11 +42,13 @@ FACTORS = np.array([1 / 64, 1 / 16, 1 / 4, 1 / 2, 1.0, 2.0])
 class KernelFeatureSelectorCV(CVTable, ColumnSelector, ClassifierMixin, Estimator):
     """KernelFeatureSelector with C, mu and the share to prune chosen by cross-validation.
 
-    In every fold all combinations of C and mu are learned, each from the solution of a neighbour. Of two or more folds
-    values of C are left out in the others if their accuracy in the first two is lower than the best by more than two
-    standard errors. The best combinations are pruned by several shares, and the best of all is learned from all
-    samples: along its path, and from the weights that the folds found; the lowest objective is kept. Of equal scores
-    the one with the fewest features wins, on average over the folds; then the largest mu and the smallest C.
+    In every fold all combinations of C and mu are learned, each from the solution of a neighbour. Combinations are left
+    out of the third and later folds if their accuracy in the first two is lower than the best by more than two standard
+    errors. With the automatic penalties a combination is judged by twice its score and those of its neighbours in C and
+    mu, because the best of many scores is often a lucky one. The best combinations are pruned by several shares, and
+    the best of all is learned from all samples: along its path, and from the weights that the folds found; the lowest
+    objective is kept. Of equal scores the one with the fewest features wins, on average over the folds; then the
+    largest mu and the smallest C.
 
     Parameters
     ----------

@@ -16,6 +16,8 @@ from sklearn.metrics.pairwise import euclidean_distances, pairwise_kernels
 from rarefy._fit import checked_arguments
 from rarefy._parameters import POSITIVE
 from rarefy._validation import check_array
+from rarefy.backends.samples import Samples, as_array, is_sparse, pieces
+from rarefy.core.linalg.columns import column_deviations
 from rarefy.core.linalg.rows import Array, Index, as_rows
 from rarefy.exceptions import ParameterError
 from rarefy.kernel._gaussian import gaussian_kernel
@@ -23,6 +25,9 @@ from rarefy.kernel._units import column_factors, column_variances, scaled
 
 _BLOCK_ENTRIES = 1 << 22
 """Entries of the temporary arrays of one block of samples."""
+
+_DIAGONAL = 64
+"""Samples of which all kernel values are computed for the sake of the diagonal."""
 
 _POLYNOMIALS = ("poly", "polynomial")
 _LARGEST_POWER = 150.0
@@ -260,7 +265,7 @@ class BoundKernel:
 
     def places(self, X: Any, index: Any) -> Any:
         """Some of the samples, as places of kernel functions."""
-        return np.asarray(index) if self.precomputed else X[index]
+        return np.asarray(index) if self.precomputed else as_array(X[index])
 
     def __call__(self, X: Any, places: Any = None) -> Any:
         """Kernel values of samples with places; None means the samples themselves."""
@@ -292,7 +297,7 @@ class BoundKernel:
 
     def is_cheap(self, X: Any) -> bool:
         """Whether a value is little more than a short product of two rows of X."""
-        return self.kernel in ("rbf", "linear", "poly", "polynomial") and not sp.issparse(X) and X.shape[1] <= _SHORT
+        return self.kernel in ("rbf", "linear", "poly", "polynomial") and not is_sparse(X) and X.shape[1] <= _SHORT
 
     def fill(self, X: Any, places: Any, out: NDArray[Any]) -> bool:
         """Write kernel values into an array; whether they are as precise as its type, and not rounded before."""
@@ -311,17 +316,20 @@ class BoundKernel:
 
     def between(self, X: Any, rows: Any, others: Any) -> Array:
         """Kernel values of some rows of X with others."""
-        return np.asarray(self(X[rows], self.places(X, others)), dtype=np.float64)
+        return np.asarray(self(as_array(X[rows]), self.places(X, others)), dtype=np.float64)
 
     def diagonal(self, X: Any, index: Index | None = None) -> Array:
         """k(x, x) of some rows of X, or of all."""
-        index = np.arange(X.shape[0]) if index is None else index
         if self.precomputed:
-            return np.asarray(X.diagonal(), dtype=np.float64)[index]
+            return np.asarray(X.diagonal(), dtype=np.float64)[slice(None) if index is None else index]
+        n = X.shape[0] if index is None else len(index)
         if kernel_named(self.kernel).unit_diagonal:
-            return np.ones(len(index))
-        parts = [index[i : i + 64] for i in range(0, len(index), 64)]
-        return np.concatenate([np.diagonal(self(X[part])) for part in parts]).astype(np.float64)
+            return np.ones(n)
+        some = X if index is None else X[index]
+        if isinstance(some, Samples):
+            return some.each(self.diagonal)
+        parts = [slice(first, first + _DIAGONAL) for first in range(0, n, _DIAGONAL)]
+        return np.concatenate([np.zeros(0), *(np.diagonal(self(some[part])) for part in parts)])
 
     def is_positive(self, X: Any, index: Index) -> bool:
         """Whether it is positive semi-definite; where only its matrix can tell, among some of the samples."""
@@ -343,11 +351,21 @@ def resolve_gamma(gamma: Any, X: Any, variances: Array, factors: Array | None = 
     if gamma == "auto":
         return 1.0 / X.shape[1]
     if gamma == "scale":
+        if isinstance(X, Samples):
+            return _scale_of_blocks(X, factors)
         Z = scaled(X, factors)
         variance = float((Z.multiply(Z)).mean() - Z.mean() ** 2) if sp.issparse(Z) else float(Z.var())
         return 1.0 / (X.shape[1] * variance) if variance > 1e-300 else 1.0
     total = float(variances.sum() if factors is None else variances @ factors**2)
     return 1.0 / (2.0 * total) if 2.0 * total > 1e-300 else 1.0
+
+
+def _scale_of_blocks(X: Samples, factors: Array | None) -> float:
+    """The width "scale" of samples in blocks: the variance of all entries, from means and variances of columns."""
+    equal, by = np.full(X.shape[0], 1.0 / X.shape[0]), 1.0 if factors is None else factors
+    means, deviations = by * (X.rows().T @ equal), by * column_deviations(X.rows(), equal)[0]
+    variance = float(np.mean(deviations**2) + means.var())
+    return 1.0 / (X.shape[1] * variance) if variance > 1e-300 else 1.0
 
 
 def bind_kernel(
@@ -382,7 +400,8 @@ def bind_kernel(
 
 def _check_powers(X: Any, factors: Array | None, degree: float, coef0: float, gamma: float | None = None) -> None:
     """Raise an error if the polynomial kernel of two samples has no value that is a floating point number."""
-    longest = float(as_rows(scaled(X, factors)).row_norms().max(initial=0.0))
+    lengths = (as_rows(scaled(part, factors)).row_norms() for _, part in pieces(X, X.shape[1]))
+    longest = max((float(some.max(initial=0.0)) for some in lengths), default=0.0)
     base = (1.0 / X.shape[1] if gamma is None else float(gamma)) * longest**2 + abs(float(coef0))
     if degree * np.log10(max(base, 1.0)) > _LARGEST_POWER:
         raise ParameterError(

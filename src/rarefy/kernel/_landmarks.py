@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.cluster import KMeans
 
+from rarefy.backends.samples import as_array
 from rarefy.core.linalg.landmarks import pivoted_cholesky, ridge_leverage
 from rarefy.core.linalg.rows import Array, Index
 from rarefy.exceptions import ParameterError
@@ -75,7 +76,7 @@ def _random(pool: Pool, n: int, rng: np.random.Generator) -> Landmarks:
 def _kmeans(pool: Pool, n: int, rng: np.random.Generator) -> Landmarks:
     """Centres of clusters, beside the given ones."""
     some, weights = pool.thinned(rng)
-    X = pool.kernel.scaled(pool.X if len(some) == pool.X.shape[0] else pool.X[some])
+    X = pool.kernel.scaled(as_array(pool.X if len(some) == pool.X.shape[0] else pool.X[some]))
     if not sp.issparse(X):
         n = min(n, len(np.unique(X, axis=0)))  # equal samples make no more clusters
     seed = int(rng.integers(2**31))
@@ -102,7 +103,7 @@ def _cholesky(pool: Pool, n: int, rng: np.random.Generator) -> Landmarks:
     """One by one the sample that is represented worst by those before."""
     some, weights = pool.thinned(rng)
     candidates = np.append(pool.first, some[weights > 0.0])  # nor do the others choose what has no weight
-    rows, kernel = pool.X[candidates], pool.kernel  # taken once, not for every column
+    rows, kernel = as_array(pool.X[candidates]), pool.kernel  # taken once, not for every column
 
     def column(i: int) -> Array:
         return np.asarray(kernel(rows, candidates[[i]] if kernel.precomputed else rows[[i]]), dtype=np.float64).ravel()

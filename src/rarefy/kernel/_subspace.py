@@ -9,6 +9,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from rarefy._fit import checked_arguments, fit_method
+from rarefy._input import RowMap, RowSource, lazily
 from rarefy._parameters import COUNT, POSITIVE, draw_seed
 from rarefy._validation import check_weights
 from rarefy._warnings import warn_user
@@ -16,7 +17,7 @@ from rarefy.certificates import KernelCertificate
 from rarefy.core.linalg.rows import Array
 from rarefy.core.linalg.threads import threads_over
 from rarefy.core.losses.margins import LOSSES, LossName
-from rarefy.exceptions import DegenerateKernelWarning, TruncatedRankWarning
+from rarefy.exceptions import DegenerateKernelWarning, ParameterError, TruncatedRankWarning
 from rarefy.kernel._base import KERNEL_CONSTRAINTS, STANDARDIZE, KernelEstimator
 from rarefy.kernel._dimensions import check_target, fewest_dimensions
 from rarefy.kernel._extraction import Subspace, extract_subspace
@@ -43,6 +44,7 @@ class SubspaceEstimator(KernelEstimator):
     standardize: Any
     random_state: Any
 
+    _works_on_blocks = True
     _other_tables = " Or give `landmarks`, row numbers, and a column of X for each of them."
 
     def _has_columns_for(self, X: Any) -> bool:
@@ -279,7 +281,7 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Subspace
         self._subspace = subspace
         return self
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: Any) -> Any:
         """Compute coordinates in the subspace.
 
         Parameters
@@ -290,10 +292,17 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Subspace
         Returns
         -------
         D : ndarray of shape (n_samples, n_components_)
-            The coordinates.
+            The coordinates; for samples in blocks, blocks that are computed when they are looped over or written.
         """
         check_is_fitted(self)
-        X = self._validate_new(X, self.kernel_.kernel)
+        made = self._subspace.coordinates
+        lazy = lazily(self, X, made, self.map_.dtype, self.n_components_)
+        if lazy is not None:
+            return lazy
+        source, X = X, self._validate_new(X, self.kernel_.kernel)
+        if isinstance(source, RowSource):
+            names = tuple(str(name) for name in self.get_feature_names_out())
+            return source.mapped(RowMap(self.n_components_, made, single=self.map_.dtype == np.float32), names)
         with threads_over(X.shape[0] * len(self.map_)):
             return self._subspace.coordinates(X)
 
@@ -344,6 +353,11 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Subspace
         'strong'
         """
         check_is_fitted(self)
+        if isinstance(X, RowSource):
+            raise ParameterError(
+                f"certify of {type(self).__name__} compares kernel values of all pairs of samples and does not work on "
+                "blocks. Pass some of the samples as an array."
+            )
         X = self._validate_new(X, self.kernel_.kernel)
         with threads_over(X.shape[0] ** 2):
             return certify_subspace(self._subspace, X, y, loss, float(C), alpha, f"certify of {type(self).__name__}")

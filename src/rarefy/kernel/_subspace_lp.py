@@ -16,8 +16,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from rarefy._fit import fit_method
+from rarefy._input import labelled, lazily, remember_columns
 from rarefy._parameters import COUNT, NOT_NEGATIVE, POSITIVE, Number, check_grid
-from rarefy._validation import check_labels, check_weights, validate_data
+from rarefy._validation import check_labels, check_weights
 from rarefy._warnings import warn_user
 from rarefy.core.linalg.rows import Array
 from rarefy.core.linalg.threads import threads_over
@@ -295,7 +296,11 @@ class SubspaceLPSVC(ClassifierMixin, SubspaceEstimator):
             The larger the score, the more likely the class; for two classes it is that of the second.
         """
         check_is_fitted(self)
-        return self._scores(self._coordinates(X))
+        subspace, width = self.subspace_._subspace, None if len(self.coef_) == 1 else len(self.coef_)
+        lazy = lazily(self, X, lambda block: self._scores(subspace.coordinates(block)), np.float64, width)
+        if lazy is not None:
+            return lazy
+        return subspace.each(self._validate_new(X, subspace.kernel.kernel), self._scores)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict class labels.
@@ -310,11 +315,10 @@ class SubspaceLPSVC(ClassifierMixin, SubspaceEstimator):
         y : ndarray of shape (n_samples,)
             Labels.
         """
-        return self._labels(self.decision_function(X))
+        return labelled(self.decision_function(X), self._labels, self.classes_.dtype)
 
     def _coordinates(self, X: Any) -> Array:
-        subspace = self.subspace_._subspace
-        return subspace.coordinates(self._validate_new(X, subspace.kernel.kernel))
+        return self.subspace_._subspace.coordinates(self._validate_new(X, self.subspace_.kernel_.kernel))
 
     def _scores(self, D: Array) -> Array:
         """Scores of samples with coordinates D."""
@@ -360,7 +364,7 @@ class SubspaceLPSVC(ClassifierMixin, SubspaceEstimator):
     def _transformer(self, X: Any, subspace: Subspace) -> KernelSubspace:
         """The subspace as a transformer that has seen the same features."""
         transformer = KernelSubspace(**{name: getattr(self, name) for name in KernelSubspace().get_params()})
-        validate_data(transformer, X, skip_check_array=True)
+        remember_columns(transformer, X)
         return transformer._store(subspace)
 
     def _warn_unsolved(self, solutions: Sequence[Solution]) -> None:

@@ -1,6 +1,6 @@
 """The linear programs of a classifier in a subspace: what they share, and how they are solved for all classes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,8 +11,11 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_class_weight
 
+from rarefy._input import RowMap
 from rarefy._parallel import run_parallel
-from rarefy.core.linalg.rows import Array, DenseRows, Index
+from rarefy.backends.kernel_rows import KernelValues, kernel_rows
+from rarefy.backends.samples import Samples
+from rarefy.core.linalg.rows import Array, DenseRows, Index, Rows
 from rarefy.core.linalg.threads import blas_threads, one_thread, threads_over
 from rarefy.core.svm.dual_bound import Norm, extra_columns
 from rarefy.core.svm.norm_svm import NormSVM, direct_svm, norm_svm
@@ -58,7 +61,7 @@ class Solution:
 class SubspacePrograms:
     """What the programs of all classes, and for all alphas, share."""
 
-    rows: DenseRows
+    rows: Rows
     """Coordinates, then a column of ones (and one of zeros for the maximum norm)."""
     gram: Array | None
     """Their Gram matrix, for programs of one class against the others."""
@@ -173,13 +176,33 @@ def subspace_programs(
     max_iter : int
         Iterations of the solver.
     """
-    # The further columns are part of the array from the start, so that there is no second copy of the coordinates.
-    F = np.zeros((X.shape[0], subspace.n_components + extra_columns(norm)))
-    F[:, subspace.n_components] = 1.0
-    subspace.write(X, F)
-    rows = DenseRows(F)
+    rows = _program_rows(subspace, X, subspace.n_components + extra_columns(norm))
     gram = None if multi_class == "direct" and n_classes > 2 else rows.gram()
     return SubspacePrograms(rows, gram, labels, n_classes, weights, norm, tol, max_iter)
+
+
+def _program_rows(subspace: Subspace, X: Any, width: int) -> Rows:
+    """Coordinates, ones and zeros: in memory, or those of samples in blocks where they fit, in single precision."""
+
+    def fill(part: Any, out: NDArray[Any]) -> None:
+        out[:, subspace.n_components :] = 0.0
+        out[:, subspace.n_components] = 1.0
+        subspace.write(part, out)
+
+    if isinstance(X, Samples):
+        # In double precision where they are computed again: products and Gram matrices are then of the same numbers.
+        made = RowMap(width, lambda part: _made(fill, part, width))
+        return kernel_rows(KernelValues(X, made, cheap=False))[0]
+    # The further columns are part of the array from the start, so that there is no second copy of the coordinates.
+    F = np.empty((X.shape[0], width))
+    fill(X, F)
+    return DenseRows(F)
+
+
+def _made(fill: Callable[[Any, NDArray[Any]], None], part: Any, width: int) -> Array:
+    out = np.empty((part.shape[0], width))
+    fill(part, out)
+    return out
 
 
 def check_program(norm: Norm, multi_class: str, tol: float | str, owner: str) -> None:

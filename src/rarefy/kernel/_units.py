@@ -6,6 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
+from rarefy.backends.samples import Samples, is_sparse
+from rarefy.core.linalg.columns import column_deviations
 from rarefy.core.linalg.rows import Array, edges
 
 FEW = 0.4
@@ -13,7 +15,9 @@ FEW = 0.4
 
 
 def column_variances(X: Any, weights: Array) -> Array:
-    """Variances of the columns, in one pass; each row counts as often as its weight says."""
+    """Variances of the columns, in one pass (two over blocks); each row counts as often as its weight says."""
+    if isinstance(X, Samples):
+        return column_deviations(X.rows(), weights / weights.sum())[0] ** 2
     if sp.issparse(X):
         return np.asarray(mean_variance_axis(X, axis=0, weights=weights.astype(X.dtype))[1], dtype=np.float64)
     # Squares of large values would lose the digits of small differences, so a mean is taken off first: that of some
@@ -50,7 +54,7 @@ def column_factors(standardize: Any, X: Any, variances: Array) -> Array | None:
     they are: their columns are mostly counts of one kind, and rare ones would count most.
     """
     if standardize == "auto":
-        standardize = not sp.issparse(X) and effective_share(variances) < FEW
+        standardize = not is_sparse(X) and effective_share(variances) < FEW
     if not standardize:
         return None
     deviation = np.sqrt(variances)

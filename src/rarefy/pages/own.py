@@ -192,7 +192,7 @@ def _ranking(model: RankRC | RankRCCV, X: Any, y: Any, origin: Origin) -> str:
     if len(scores) != len(y):
         raise ParameterError(f"y of report must have the {len(scores)} samples of the fit; got {len(y)}.")
     X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32))
-    data = ((FINGERPRINT, fingerprint(X)),)
+    data = ((FINGERPRINT, str(fingerprint(X))),)
     is_rare = y == model.rare_class_
     cases = RankedCases(
         is_rare=is_rare,

@@ -67,7 +67,7 @@ def write_ranking_page(
         source=file,
         target=made.target,
         most_learned=made.most_learned,
-        settings=(*settings_of(ranker), (FINGERPRINT, fingerprint(made.X))),
+        settings=(*settings_of(ranker), (FINGERPRINT, str(fingerprint(made.X)))),
         commands=_commands(made, path, file, options),
     )
     write_html(path, "ranking.html", **ranking_values(cases))

@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from rarefy._fit import check_parameters
+from rarefy._input import lazily
 from rarefy._parameters import check_grid, draw_seed
 from rarefy._warnings import warn_user
 from rarefy.core.linalg.rows import Array
@@ -28,6 +29,7 @@ class KernelRanker(KernelEstimator):
     """From parameters and data to a ranking; the subclass says what is ranked and where it is cut."""
 
     _guide = "rare_class"
+    _works_on_blocks = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = RANKER_CONSTRAINTS
 
     alpha: Any
@@ -187,7 +189,13 @@ class KernelRanker(KernelEstimator):
     def _scores(self, X: Any) -> Array:
         """Scores before any threshold, larger for what ranks higher."""
         check_is_fitted(self)
+        lazy = lazily(self, X, self._scores_of_block, np.float64)
+        if lazy is not None:
+            return lazy
         return expand(self.kernel_, self._validate_new(X, self.kernel_.kernel), self.basis_points_, self.dual_coef_[0])
+
+    def _scores_of_block(self, block: Any) -> Array:
+        return expand(self.kernel_, block, self.basis_points_, self.dual_coef_[0])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

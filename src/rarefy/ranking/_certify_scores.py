@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from rarefy._input import RowSource
 from rarefy.core.linalg.rows import Array, Index
 from rarefy.core.losses.hinge import SmoothedHinge
 from rarefy.core.losses.logistic import Logistic
@@ -67,6 +68,11 @@ def certify_scores(ranker: Any, X: Any, y: Any, sample_weight: Any = None) -> Sc
     if not isinstance(ranker, KernelRanker):
         raise ParameterError(f"certify_scores needs a fitted RankRC or OrdinalRankRC; got {ranker!r}.")
     check_is_fitted(ranker)
+    if isinstance(X, RowSource):
+        raise ParameterError(
+            "certify_scores compares kernel values of all pairs of samples and does not work on blocks. Pass some of "
+            "the samples as an array."
+        )
     loss = _supported_loss(ranker)
     data = ranker._training_data(X, y, sample_weight)
     kernel, places, beta, alpha = ranker.kernel_, ranker.basis_points_, ranker.dual_coef_[0], float(ranker.alpha_)

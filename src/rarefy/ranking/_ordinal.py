@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy._fit import fit_method
+from rarefy._input import labelled
 from rarefy._validation import check_labels, check_weights
 from rarefy.core.linalg.rows import Array
 from rarefy.exceptions import DegenerateDataError
@@ -217,7 +218,7 @@ class OrdinalRankRC(KernelRanker):
         y : ndarray of shape (n_samples,)
             Levels.
         """
-        return self._labels(self._scores(X))
+        return labelled(self._scores(X), self._labels, self.levels_.dtype)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Compute the share of the pairs of different levels that are in the right order.

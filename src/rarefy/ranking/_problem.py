@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rarefy._input import RowMap
 from rarefy.backends.kernel_rows import KernelValues, kernel_rows
+from rarefy.backends.samples import Samples, as_array, pieces
 from rarefy.core.linalg.rows import BLOCK_ENTRIES, Array, Index, Rows
 from rarefy.core.losses.lists import ListLoss
 from rarefy.core.losses.pairs import PairLoss, Pairs
@@ -75,13 +77,17 @@ class Problem:
     storage: str
     """Where these values are."""
 
-    def kernel_values(self, rows: Any) -> Any:
+    def kernel_values(self, rows: Any) -> Array:
         """Kernel values of some samples with the basis."""
-        return self.kernel(self.data.X[rows], self.basis.places)
+        return self.values_of(as_array(self.data.X[rows]))
+
+    def values_of(self, samples: Any) -> Array:
+        """Kernel values of samples with the basis."""
+        return np.asarray(self.kernel(samples, self.basis.places), dtype=np.float64)
 
     def scores(self, beta: Array) -> Array:
         """Scores of the training samples as they will be, without the rounding of stored kernel values."""
-        if self.K is not None and self.storage == "float64":
+        if self.K is not None and self.storage.startswith("float64"):
             return self.K @ beta
         return expand(self.kernel, self.data.X, self.basis.places, beta)
 
@@ -99,15 +105,16 @@ class Problem:
 
 def expand(kernel: BoundKernel, X: Any, places: Any, beta: Array) -> Array:
     """Sums of kernel functions with coefficients, at samples; block by block."""
+    if isinstance(X, Samples):
+        return X.each(lambda block: expand(kernel, block, places, beta))
     n, scores = X.shape[0], np.empty((X.shape[0], *np.shape(beta)[1:]))
     step = max(1, min(n, BLOCK_ENTRIES // max(1, len(beta))))
     # One array for all blocks: fresh pages for every block cost as much as the values.
     values = np.empty((step, len(beta)), dtype=np.float32 if X.dtype == np.float32 else np.float64)
-    for first in range(0, n, step):
-        part = slice(first, min(first + step, n))
-        block = values[: part.stop - first]
-        kernel.fill(X[part], places, block)
-        scores[part] = block @ beta
+    for rows, part in pieces(X, len(beta)):
+        block = values[: rows.stop - rows.start]
+        kernel.fill(part, places, block)
+        scores[rows] = block @ beta
     return scores
 
 
@@ -118,12 +125,12 @@ def build_problem(data: TrainingData, settings: Settings, kernel: BoundKernel, r
     K_RR, single = _basis_matrix(data.X, basis, kernel, settings.owner)
     K, storage = None, "blocks"
     if settings.solver != "stochastic":
-        values = KernelValues(
-            (data.X.shape[0], len(K_RR)),
-            lambda rows: kernel(data.X[rows], basis.places),
-            lambda rows, out: kernel.fill(data.X[rows], basis.places, out),
-            kernel.is_cheap(data.X),
+        made = RowMap(
+            len(K_RR),
+            lambda part: kernel(part, basis.places),
+            lambda part, out: kernel.fill(part, basis.places, out),
         )
+        values = KernelValues(data.X, made, kernel.is_cheap(data.X))
         K, storage = kernel_rows(values, reserved=3 * K_RR.nbytes)
         single |= storage != "float64"
     T = None if settings.penalty == "l1" else whitening(0.5 * (K_RR + K_RR.T), _SINGLE if single else _DOUBLE)

@@ -35,6 +35,7 @@ class RankerCV(CVTable, Estimator):
     """From a grid and folds to the best ranker; the subclass says which rankers and measures."""
 
     _guide, _along = "rare_class", "alpha"
+    _works_on_blocks = True
 
     basis_ = delegated("basis_")
     basis_points_ = delegated("basis_points_")

@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from rarefy._fit import fit_method
+from rarefy._input import labelled
 from rarefy._parameters import ANY_REAL
 from rarefy._validation import check_labels, check_weights
 from rarefy._warnings import warn_user
@@ -299,7 +300,7 @@ class RankRC(ClassifierMixin, KernelRanker):
         y : ndarray of shape (n_samples,)
             Labels.
         """
-        return self._labels(self._scores(X))
+        return labelled(self._scores(X), self._labels, self.classes_.dtype)
 
     def _shifted(self, scores: Array) -> Array:
         """What `decision_function` returns, from scores that are larger for rarer samples."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from rarefy._progress import progress_bar, progress_line
+from rarefy.backends.samples import Samples
 from rarefy.config import current_config
 from rarefy.core.linalg.rows import Array, DenseRows, Index, Rows
 from rarefy.core.linalg.threads import threads_over
@@ -68,13 +69,18 @@ def _solve_in_blocks(problem: Problem, alpha: float, rng: np.random.Generator) -
     counts = np.bincount(levels, weights=(weights > 0.0).astype(float))
     frequent = levels == int(np.argmax(counts))
     few, many = np.flatnonzero(~frequent & (weights > 0.0)), np.flatnonzero(frequent & (weights > 0.0))
-    n_blocks = -(-len(many) // (current_config().block_size or max(1000, len(few))))
+    windows = _windows(problem.data.X, many)
+    per_window = -(-len(windows[0]) // (current_config().block_size or max(1000, len(few))))
+    n_blocks = per_window * len(windows)
     passes = problem.settings.max_iter or _PASSES
-    K_few = np.asarray(problem.kernel_values(few), dtype=np.float64)
+    K_few = problem.kernel_values(few)
 
     def blocks() -> Iterator[tuple[Rows, PairLoss]]:
-        for part in np.array_split(rng.permutation(many), n_blocks):
-            yield _block(problem, few, part, K_few, n_blocks)
+        for number in rng.permutation(len(windows)) if len(windows) > 1 else [0]:
+            rows, samples = windows[number], problem.data.X[windows[number]] if len(windows) > 1 else None
+            for part in np.array_split(rng.permutation(len(rows)), per_window):
+                K = problem.kernel_values(rows[part]) if samples is None else problem.values_of(samples[part])
+                yield _block(problem, np.append(few, rows[part]), np.vstack([K_few, K]), len(few), n_blocks)
 
     show = progress_bar("blocks")
     callback = None if show is None else lambda count, *_: show(count, passes * n_blocks)
@@ -86,12 +92,21 @@ def _solve_in_blocks(problem: Problem, alpha: float, rng: np.random.Generator) -
     return Ranking(problem, alpha, Ranker(beta, w, value, np.nan, passes * n_blocks, 0, False), scores)
 
 
-def _block(problem: Problem, few: Index, part: Index, K_few: Array, n_blocks: int) -> tuple[Rows, PairLoss]:
-    """Kernel values and loss of one block."""
+def _windows(X: Any, many: Index) -> list[Index]:
+    """Samples that are in memory together: all of an array; of samples in blocks as many as fit, from storage."""
+    if not isinstance(X, Samples):
+        return [many]
+    n_windows = 1
+    while not X.rows().fits(-(-len(many) // n_windows) * X.shape[1]) and n_windows < len(many):
+        n_windows *= 2
+    return np.array_split(many, n_windows)
+
+
+def _block(problem: Problem, rows: Index, K: Array, n_few: int, n_blocks: int) -> tuple[Rows, PairLoss]:
+    """Kernel values and loss of one block; the samples that are in every block come first."""
     assert isinstance(problem.loss, PairLoss)  # a list has no blocks: `Settings` allow none with this solver
-    levels, weights, rows = problem.data.levels, problem.data.weights, np.append(few, part)
-    K = np.vstack([K_few, np.asarray(problem.kernel_values(part), dtype=np.float64)])
+    levels, weight = problem.data.levels, problem.data.weights[rows].copy()
     # A sample of the block stands for as many as there are blocks: the mean over blocks is the whole loss.
-    weight = np.append(weights[few], n_blocks * weights[part])
+    weight[n_few:] *= n_blocks
     pairs = replace(Pairs.of(levels[rows], weight), total=problem.loss.pairs.total)
     return DenseRows(K), replace(problem.loss, pairs=pairs)

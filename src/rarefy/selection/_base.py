@@ -14,11 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from rarefy._estimator import ColumnSelector, Estimator
 from rarefy._fit import fit_method
-from rarefy._input import RowSource, kept_columns, validated
+from rarefy._input import RowSource, kept_columns, lazily_kept, validated
 from rarefy._parameters import COUNT, SHARE
 from rarefy._selection_table import SelectionTable
 from rarefy._validation import validate_data
 from rarefy._warnings import warn_user
+from rarefy.backends import dask_data  # noqa: F401 -- estimators know Dask's arrays by it
 from rarefy.certificates import Certificate
 from rarefy.core.linalg.rows import Array, Index
 from rarefy.exceptions import FewerFeaturesWarning
@@ -140,6 +141,9 @@ class BaseSelector(SelectionTable, ColumnSelector, Estimator, ABC):
         X_kept : {array, sparse matrix, BlockColumns} of shape (n_samples, n_selected)
             The selected columns, in their original order.
         """
+        lazy = lazily_kept(self, X)
+        if lazy is not None:
+            return lazy
         if isinstance(X, RowSource):
             check_is_fitted(self)
             return kept_columns(self, X)

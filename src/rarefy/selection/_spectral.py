@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from rarefy._input import RowSource, kept_columns
+from rarefy._input import RowSource, kept_columns, lazily_kept
 from rarefy._parameters import draw_seed
 from rarefy._validation import check_array, validate_data
 from rarefy._warnings import warn_user
@@ -69,6 +69,9 @@ class SpectralSelector(UnsupervisedSelector):
             The columns that the certificate is about.
         """
         check_is_fitted(self)
+        lazy = lazily_kept(self, X)
+        if lazy is not None:
+            return lazy
         if isinstance(X, RowSource):
             return kept_columns(self, X)
         X = validate_data(self, X, reset=False, **ACCEPTED)

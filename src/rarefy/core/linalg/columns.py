@@ -9,8 +9,9 @@ from rarefy.core.linalg.rows import Array, DenseRows, Index, Rows, SparseRows
 def column_deviations(A: Rows, weight: Array) -> tuple[Array, Array]:
     """Standard deviation of each column, with rows that are weighted by numbers with sum 1, and its largest entry."""
     mean = A.T @ weight
-    if isinstance(A, SparseRows):
-        square, largest = A.squares_around(mean, weight)
+    around = getattr(A, "squares_around", None)
+    if around is not None:
+        square, largest = around(mean, weight)
     else:
         square, largest = np.zeros(A.shape[1]), np.zeros(A.shape[1])
         for some, block in A.blocks():

@@ -13,7 +13,9 @@ class RoughRows(DenseRows):
 
     @staticmethod
     def of(A: Rows) -> Rows:
-        """A copy in single precision; A itself where that could overflow or vanish."""
+        """A copy in single precision; A itself where that could overflow or vanish, or where A is streamed."""
+        if hasattr(A, "gathered"):
+            return A
         if not _SAFE[0] < A.largest_entry() < _SAFE[1]:
             return A
         return RoughRows(np.vstack([block.astype(np.float32) for _, block in A.blocks()]))

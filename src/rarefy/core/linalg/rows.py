@@ -77,9 +77,9 @@ class Rows(Protocol):
         """Largest absolute value; 0 if there is none."""
 
 
-def edges(n: int, width: int) -> Iterator[slice]:
+def edges(n: int, width: int, entries: int | None = None) -> Iterator[slice]:
     """Slices of n rows of this width, each of bounded size."""
-    step = max(1, BLOCK_ENTRIES // max(width, 1))
+    step = max(1, (entries or BLOCK_ENTRIES) // max(width, 1))
     for start in range(0, n, step):
         yield slice(start, min(start + step, n))
 
@@ -350,6 +350,10 @@ def as_rows(X: Any) -> Rows:
 
 def streamed_gram(A: Rows, T: Array) -> Array:
     """(A T)^T (A T) without ever holding A T: one pass over blocks of rows."""
+    known = getattr(A, "gram_of", None)  # where rows are elsewhere, A T stays there
+    if known is not None:
+        found: Array = known(T)
+        return found
     G = np.zeros((T.shape[1], T.shape[1]))
     for _, P in A.blocks(T):
         G += P.T @ P

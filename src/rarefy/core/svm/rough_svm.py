@@ -71,10 +71,18 @@ def rough_multipliers(
 def _trained(F: Rows, Y: Array, alpha: float, p: Array, norm: Norm, gram: Array) -> tuple[Rows, RoughSVMs, "_Progress"]:
     """Coordinates and ones alone, what was trained on them, and what its objectives are."""
     k = F.shape[1] - extra_columns(norm) + 1
-    A = F if k == F.shape[1] else DenseRows(F.take(np.arange(F.shape[0]))[:, :k])
+    A = F if k == F.shape[1] else _first_columns(F, k)
     progress = _Progress(Y, alpha, p, norm)
     prox = _PROX.get(norm, prox_two_norm)  # near enough to start from
     return A, hinge_admm(RoughRows.of(A), Y, p, alpha, gram[:k, :k], prox, progress.settled), progress
+
+
+def _first_columns(F: Rows, k: int) -> Rows:
+    streamed = getattr(F, "gathered", None)
+    if streamed is not None:
+        columns: Rows = streamed(np.arange(k), np.ones(k))
+        return columns
+    return DenseRows(F.take(np.arange(F.shape[0]))[:, :k])
 
 
 @dataclass
