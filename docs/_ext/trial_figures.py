@@ -61,6 +61,7 @@ class TrialFigures(Directive):
     make = staticmethod(table)
 
     def run(self):
+        """The nodes, from the file as it is now."""
         self.state.document.settings.env.note_dependency(str(FIGURES))
         recorded = json.loads(FIGURES.read_text(encoding="utf-8")).get(self.arguments[0], {})
         return [self.make(recorded)] if recorded else [nodes.paragraph(text="Nothing was recorded.")]
