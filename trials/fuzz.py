@@ -467,15 +467,18 @@ def fuzz_outcomes(start: int = 0, step: int = 1) -> Iterator[tuple[Counter[str],
     They are made in a process of their own, with little memory: what does not end in compiled code is killed, and the
     next process goes on behind it.
     """
-    # The cases are made in each process: threads of polars, which are started here, would not be there after a fork.
-    here, there = multiprocessing.get_context("fork").Pipe(duplex=False)
+    # Processes begin anew: after a fork the threads of polars would not be there, and whoever needs them would wait.
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe(duplex=False)
     while start is not None:
-        worker = multiprocessing.get_context("fork").Process(target=_work, args=(there, start, step), daemon=True)
+        worker = context.Process(target=_work, args=(there, start, step), daemon=True)
         worker.start()
         start, reached = None, None
         while True:
-            if not here.poll(20.0 * SECONDS if reached is not None else None):
+            if not here.poll(20.0 * SECONDS if reached is not None else 60.0 * SECONDS):
                 worker.kill()
+                if reached is None:
+                    raise RuntimeError("the process of the calls does not begin")
                 yield Counter({"calls": 1, "endless": 1, "violated": 1}), [f"{reached[1]}: does not end"]
                 start = reached[0] + step
                 break

@@ -70,7 +70,7 @@ class Result:
 
 
 _pieces = []
-"""Those of the trial that runs: its processes are forked and find them here, since they cannot be sent."""
+"""Those of the trial that runs, in each of its processes: they cannot be sent."""
 
 
 def run(trial, size, seed, folder, jobs=1):
@@ -78,9 +78,10 @@ def run(trial, size, seed, folder, jobs=1):
     key = {"sources": fingerprint(), "size": size, "seed": seed, "trial": trial.name}
     result = Result(folder / f"{trial.name}.json", key)
     _pieces[:] = trial.pieces(size, seed)
+    parallel = (jobs, trial.name, size, seed)
     saved = start = time.perf_counter()
     before = result.seconds
-    outcomes = _outcomes(result.done, 1 if trial.alone else jobs)
+    outcomes = _outcomes(result.done, None if trial.alone or jobs == 1 else parallel)
     for (table, _), outcome in zip(_pieces[result.done :], outcomes, strict=True):
         result.add(table, outcome)
         now = time.perf_counter()
@@ -92,16 +93,25 @@ def run(trial, size, seed, folder, jobs=1):
     return result
 
 
-def _outcomes(done, jobs):
-    if jobs == 1:
+def _outcomes(done, parallel):
+    if parallel is None:
         yield from map(_outcome, range(done, len(_pieces)))
         return
-    context = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(jobs, mp_context=context) as pool:
+    jobs, *which = parallel
+    context = multiprocessing.get_context("spawn")  # threads of polars would not be there after a fork
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_prepare, initargs=which) as pool:
         numbers = iter(range(done, len(_pieces)))
         # A few at a time: an interruption waits for no more than these.
         for some in iter(lambda: list(itertools.islice(numbers, 16 * jobs)), []):
             yield from pool.map(_outcome, some)
+
+
+def _prepare(name, size, seed):
+    """In each process: the pieces of a trial."""
+    from trials.registry import TRIALS
+
+    (trial,) = (one for one in TRIALS if one.name == name)
+    _pieces[:] = trial.pieces(size, seed)
 
 
 def _outcome(i):
