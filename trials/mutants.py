@@ -19,8 +19,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("certificates", "losses", "sparsify", "solvers")
-SECONDS = 400.0
-"""Of wall time for the tests of one mutant: the tests of the unchanged module take less than a third."""
+SECONDS = 400
+"""Of processor time for the tests of one mutant: the tests of the unchanged module take less than a third."""
 EXPLAINED: dict[str, str] = {}
 """Mutants that no test can or should kill, with the reason."""
 
@@ -148,7 +148,9 @@ def mutant_trial(path, index, line, what, tests=None):
     call = [sys.executable, "-W", "ignore", __file__, path, str(index), *(tests or tests_of(path))]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     try:
-        ended = subprocess.run(call, cwd=ROOT, capture_output=True, env=environment, timeout=SECONDS, check=False)
+        ended = subprocess.run(
+            call, cwd=ROOT, capture_output=True, env=environment, timeout=20.0 * SECONDS, check=False, preexec_fn=_limit
+        )
         how = {0: "survived", 1: "killed", 2: "killed"}.get(ended.returncode, "killed")
         if ended.returncode in (3, 4, 5):  # pytest itself went wrong, or there was no test
             return Counter({"mutants": 1, "survived": 1}), [f"{name}: {ended.stdout[-200:]!r}"]
@@ -157,6 +159,12 @@ def mutant_trial(path, index, line, what, tests=None):
     if how == "survived" and name in EXPLAINED:
         how = "explained"
     return Counter({"mutants": 1, how: 1}), [name] if how == "survived" else []
+
+
+def _limit():
+    import resource  # of Unix only
+
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 5))
 
 
 class _Mutant(importlib.abc.MetaPathFinder, importlib.abc.Loader):
