@@ -54,7 +54,7 @@ def test_slopes_are_those_of_plain_loops(small):
     np.testing.assert_allclose(at.slopes(z, Kp), expected, rtol=1e-3, atol=1e-3)
     as_is, in_all = at.slopes_of_all(small, Kp)
     np.testing.assert_allclose(as_is, expected, rtol=1e-3, atol=1e-3)
-    share = [np.sum(of.Y == one) / np.sum(of.Y[at.landmarks] == one) for one in of.Y[at.landmarks, 0]]
+    share = [np.sum(one == of.Y) / np.sum(of.Y[at.landmarks] == one) for one in of.Y[at.landmarks, 0]]
     pairs = K * (G @ (G[at.landmarks, 0] * share)[None, :])
     expected = [0.5 * np.sum(pairs * (X[:, k, None] - P[:, k]) ** 2) for k in range(5)]
     np.testing.assert_allclose(in_all, expected, rtol=1e-3, atol=1e-3)
