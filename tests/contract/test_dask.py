@@ -11,8 +11,10 @@ from sklearn.base import clone
 
 from dask_cluster import Counted, cluster
 from rarefy import blocks
+from rarefy._input import RowMap
 from rarefy.backends import cluster as cluster_module
 from rarefy.backends.cluster import Cluster
+from rarefy.backends.dask_data import dask_data
 from rarefy.exceptions import BlockError, ClusterError, ParameterError
 from rarefy.kernel import KernelSubspace, SubspaceLPSVC
 from rarefy.ranking import OrdinalRankRC, RankRC, RankRCCV
@@ -113,6 +115,21 @@ def test_sparse_single_and_whole_numbers(where):
     single = X.astype(np.float32)
     kept = BSSSelector(6, rank=4).fit(da.from_array(single, chunks=(130, 10))).transform(da.from_array(single))
     assert kept.dtype == kept.compute().dtype == np.float32
+
+
+def test_kernel_values_of_single_precision_samples_are_in_double_precision_as_in_memory(where):
+    single = X.astype(np.float32)
+    found, expected = RankRC(**SEED).fit(da.from_array(single, chunks=(130, 10)), Y), RankRC(**SEED).fit(single, Y)
+    np.testing.assert_allclose(found.dual_coef_, expected.dual_coef_, atol=1e-8 * np.abs(expected.dual_coef_).max())
+
+
+def test_blocks_that_are_kept_are_cut_where_they_would_be_large(monkeypatch):
+    monkeypatch.setattr("rarefy.backends.dask_rows._HELD", 8 * 30 * 40)
+    with cluster().client.as_current():
+        data = dask_data(da.from_array(X, chunks=(130, 10)))
+        held = data.rows().mapped(RowMap(30, lambda part: np.tile(part, 3))).held()
+    assert held._sizes.max() <= 40
+    np.testing.assert_array_equal(held.take(np.arange(400)), np.tile(X, 3))
 
 
 def test_nothing_but_results_comes_to_the_client(monkeypatch):
