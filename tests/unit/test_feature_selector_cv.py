@@ -17,6 +17,7 @@ from rarefy.core.feature_weights.selection import Starts
 from rarefy.exceptions import DegenerateDataError, ParameterError, RarefyWarning
 from rarefy.kernel import KernelFeatureSelector, KernelFeatureSelectorCV
 from rarefy.kernel._feature_choice import FoldSearch, _Candidate, with_neighbours
+from rarefy.kernel._feature_grid import Fold, Grid
 
 ONES = {"inits": ("ones",), "penalties": ("squares",), "prunes": (0.0,)}
 PLAIN = {"inits": ("ones",), "penalties": ("weights",), "prunes": (0.0,)}
@@ -207,6 +208,18 @@ def test_a_lucky_combination_loses_against_one_whose_neighbours_are_good_as_well
     chosen = list(model.mus_).index(model.mu_)
     assert own[chosen] == pytest.approx(np.max(own[np.isfinite(mean)]))
     assert model.held_out_score_ == pytest.approx(mean[chosen])
+
+
+def test_scores_that_differ_by_less_than_one_held_out_sample_are_equal():
+    folds = [Fold(np.arange(40), np.arange(10)) for _ in range(5)]
+    cells = [_Candidate((0, 0, j), 0.0, score, score, 0.0, size, []) for j, (score, size) in enumerate(SIZES)]
+    for relative, scorer, expected in ((True, None, 3.0), (False, None, 6.0), (True, max, 6.0)):
+        search = FoldSearch([], scorer, None, folds, Grid(np.ones(1), np.ones(4), relative), None)
+        assert max(cells, key=search._order(cells)).n_features == expected
+
+
+SIZES = [(0.900, 6.0), (0.885, 3.0), (0.879, 2.0), (0.500, 1.0)]
+"""Scores on 50 samples, and numbers of features: the second is less than one sample below the best, the third not."""
 
 
 def test_starts_and_penalties_are_tried_and_the_best_is_kept():

@@ -184,12 +184,12 @@ class FoldSearch:
         cells = [_summed(at, 0.0, [table.trials[(*at, f)] for f in table.usable]) for at in complete]
         if self.grid.relative:
             cells = with_neighbours(cells, np.argsort(np.argsort(self.grid.Cs, kind="stable")))
-        cells.sort(key=self._merit, reverse=True)
+        cells.sort(key=self._order(cells), reverse=True)
         if selection == "one_se":
             within = [one for one in cells if one.judged >= cells[0].judged - cells[0].spread]
             cells = [cells[0], *sorted(within, key=lambda one: one.n_features)][: _PRUNED + 1]
         pruned = self._pruned(table, cells[:_PRUNED], shares)
-        best = max(pruned, key=self._merit)
+        best = max(pruned, key=self._order(pruned))
         if selection == "one_se":
             near = [one for one in pruned if one.judged >= best.judged - best.spread]
             best = min(near, key=lambda one: (one.n_features, -one.judged, -one.at[2]))
@@ -198,6 +198,18 @@ class FoldSearch:
         mus = self.grid.part([i]).penalties(_task_of(whole.set_params(C=1.0), self.samples))[0]
         folds = [self.folds[f] for f in table.usable]
         return Choice(k, float(self.grid.Cs[i]), mus, float(mus[j]), best.prune, best.score, best.trials, folds)
+
+    def _order(self, cells: list[_Candidate]) -> Callable[[_Candidate], tuple[Any, ...]]:
+        """By merit; but with neighbours in the scores, those less than one held-out sample below the best are equal."""
+        if not self.grid.relative or self.scorer is not None:
+            return self._merit
+        top, one_sample = max(one.judged for one in cells), 1.0 / sum(len(fold.test) for fold in self.folds)
+
+        def order(one: _Candidate) -> tuple[Any, ...]:
+            equal = one.judged > top - one_sample + 1e-12
+            return (equal, -one.n_features if equal else 0.0, *self._merit(one))
+
+        return order
 
     @staticmethod
     def _merit(one: _Candidate) -> tuple[float, ...]:

@@ -45,10 +45,10 @@ class KernelFeatureSelectorCV(CVTable, ColumnSelector, ClassifierMixin, Estimato
     In every fold all combinations of C and mu are learned, each from the solution of a neighbour. Combinations are left
     out of the third and later folds if their accuracy in the first two is lower than the best by more than two standard
     errors. With the automatic penalties a combination is judged by twice its score and those of its neighbours in C and
-    mu, because the best of many scores is often a lucky one. The best combinations are pruned by several shares, and
-    the best of all is learned from all samples: along its path, and from the weights that the folds found; the lowest
-    objective is kept. Of equal scores the one with the fewest features wins, on average over the folds; then the
-    largest mu and the smallest C.
+    mu, because the best of many scores is often a lucky one; then scores less than one held-out sample below the best
+    count as equal. The best combinations are pruned by several shares, and the best of all is learned from all samples:
+    along its path, and from the weights that the folds found; the lowest objective is kept. Of equal scores the one
+    with the fewest features wins, on average over the folds; then the largest mu and the smallest C.
 
     Parameters
     ----------
