@@ -1,5 +1,6 @@
 """Where data enter: arrays are validated as scikit-learn does it, blocks pass as `Rows`."""
 
+import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -101,17 +102,24 @@ class Lazy(ABC):
         """What a function makes of blocks, as lazy as X is: so many columns, or (None) one number for each row."""
 
 
-_KINDS: list[Lazy] = []
-
-
-def register_lazy(kind: Lazy) -> None:
-    """Add a kind of lazy data; estimators know none by themselves."""
-    _KINDS.append(kind)
+_MODULES = {"dask": "rarefy.backends.dask_data"}
+"""By the library that data belong to, the module that knows them. It is loaded when such data come, and by name: what
+is below the backends does not depend on them."""
 
 
 def lazy_kind(X: Any) -> Lazy | None:
     """The kind of lazy data that an object is; None if it is none."""
-    return next((kind for kind in _KINDS if kind.accepts(X)), None)
+    module = _MODULES.get(type(X).__module__.partition(".")[0])
+    if module is None:
+        return None
+    kind: Lazy = importlib.import_module(module).INPUT
+    return kind if kind.accepts(X) else None
+
+
+def as_source(X: Any) -> Any:
+    """Lazy data as something to pass over; anything else as it is."""
+    kind = lazy_kind(X)
+    return X if kind is None else kind.source(X)
 
 
 def lazily(estimator: Any, X: Any, function: Callable[[Any], Any], dtype: Any, width: int | None = None) -> Any:
@@ -163,7 +171,8 @@ def validated(estimator: Any, X: Any, y: Any = NO_Y, *, reset: bool = True, **op
 
 
 def validated_alone(X: Any, **options: Any) -> Any:
-    """What `check_array` returns; for blocks their `Rows`."""
+    """What `check_array` returns; for blocks, and lazy data as blocks, their `Rows`."""
+    X = as_source(X)
     return X.rows() if isinstance(X, RowSource) else check_array(X, **options)
 
 

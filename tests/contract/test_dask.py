@@ -9,14 +9,24 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
+import rarefy
 from dask_cluster import Counted, cluster
 from rarefy import blocks
+from rarefy._input import RowMap
 from rarefy.backends import cluster as cluster_module
 from rarefy.backends.cluster import Cluster
+from rarefy.backends.dask_data import dask_data
 from rarefy.exceptions import BlockError, ClusterError, ParameterError
 from rarefy.kernel import KernelSubspace, SubspaceLPSVC
-from rarefy.ranking import OrdinalRankRC, RankRC, RankRCCV
-from rarefy.selection import BestSubsetSelector, BSSSelector, LeverageScoreSelector, RandomSelector, RRQRSelector
+from rarefy.ranking import OrdinalRankRC, RankRC, RankRCCV, certify_scores
+from rarefy.selection import (
+    BestSubsetSelector,
+    BSSSelector,
+    LeverageScoreSelector,
+    RandomSelector,
+    ReliefSelector,
+    RRQRSelector,
+)
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::rarefy.exceptions.TruncatedRankWarning"),
@@ -115,6 +125,21 @@ def test_sparse_single_and_whole_numbers(where):
     assert kept.dtype == kept.compute().dtype == np.float32
 
 
+def test_kernel_values_of_single_precision_samples_are_in_double_precision_as_in_memory(where):
+    single = X.astype(np.float32)
+    found, expected = RankRC(**SEED).fit(da.from_array(single, chunks=(130, 10)), Y), RankRC(**SEED).fit(single, Y)
+    np.testing.assert_allclose(found.dual_coef_, expected.dual_coef_, atol=1e-8 * np.abs(expected.dual_coef_).max())
+
+
+def test_blocks_that_are_kept_are_cut_where_they_would_be_large(monkeypatch):
+    monkeypatch.setattr("rarefy.backends.dask_rows._HELD", 8 * 30 * 40)
+    with cluster().client.as_current():
+        data = dask_data(da.from_array(X, chunks=(130, 10)))
+        held = data.rows().mapped(RowMap(30, lambda part: np.tile(part, 3))).held()
+    assert held._sizes.max() <= 40
+    np.testing.assert_array_equal(held.take(np.arange(400)), np.tile(X, 3))
+
+
 def test_nothing_but_results_comes_to_the_client(monkeypatch):
     """Of 4 MB: selection brings Gram matrices, a ranker one number for each row and product, and its basis."""
     rng = np.random.default_rng(0)
@@ -168,6 +193,22 @@ def test_a_certificate_of_rows_elsewhere_has_no_fingerprint_and_is_verified_all_
     checked = certificate.verify(X)
     assert checked
     assert checked.same_data is None
+
+
+def test_other_functions_take_dask_arrays_or_refuse_them(where):
+    D = da.from_array(X, chunks=(100, 10))
+    audit, expected = rarefy.certify(D, [0, 2, 4]), rarefy.certify(X, [0, 2, 4])
+    np.testing.assert_allclose(audit.explained_ratio, expected.explained_ratio, rtol=1e-8)
+    assert expected.verify(D)
+    path, reference = RankRC(**SEED).alpha_path(D, Y, [1.0, 0.1]), RankRC(**SEED).alpha_path(X, Y, [1.0, 0.1])
+    np.testing.assert_allclose(path.attribute("dual_coef_"), reference.attribute("dual_coef_"), atol=1e-8)
+    ranker = RankRC(**SEED).fit(X, Y)
+    with pytest.raises(ParameterError, match="certify_scores compares kernel values of all pairs"):
+        certify_scores(ranker, D, Y)
+    with pytest.raises(ParameterError, match="certify of KernelSubspace compares kernel values"):
+        KernelSubspace(4, **SEED).fit(X).certify(D)
+    with pytest.raises(ParameterError, match="ReliefSelector needs all of X in memory"):
+        ReliefSelector(3).fit(D, Y)
 
 
 def test_what_is_missing_or_not_finite_is_refused(where):

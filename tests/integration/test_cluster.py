@@ -1,5 +1,11 @@
 """A cluster of two worker processes: a walk from data to predictions; workers and clients that are killed."""
 
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
 import dask.array as da
 import numpy as np
 import pytest
@@ -31,6 +37,22 @@ def test_from_data_to_predictions(client, tmp_path):
     found = model.predict(selector.transform(new))
     assert isinstance(found, da.Array)
     np.testing.assert_array_equal(found.compute(), expected.predict(selector.transform(X)))
+
+
+def test_the_walk_of_the_guide(tmp_path):
+    """The lines of `docs/guide/scaling.rst`, as they stand there."""
+    page = (Path(__file__).parents[2] / "docs" / "guide" / "scaling.rst").read_text(encoding="utf-8")
+    walk = textwrap.dedent(page.partition(".. code-block:: python\n")[2].partition("\nAn integration test")[0])
+    (tmp_path / "walk.py").write_text(walk, encoding="utf-8")
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "walk.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    sentence, storage, called = done.stdout.splitlines()
+    assert sentence.endswith(".")
+    assert storage == "float64 on 2 workers"
+    assert called.endswith("of them rightly")
 
 
 def test_a_worker_that_is_killed_does_not_change_the_result(client):

@@ -89,6 +89,14 @@ def test_hopeless_values_of_C_are_tried_in_two_folds_only():
     assert np.isfinite(scored.cv_scores_).all(), "the standard error of other scores is not known"
 
 
+def test_single_hopeless_combinations_are_tried_in_two_folds_only():
+    X, y = crossed(n=100)
+    model = KernelFeatureSelectorCV(rough(), Cs=[1.0], mus=[0.1, 1.0, 1e3], **PLAIN).fit(X, y)
+    assert np.isfinite(model.cv_scores_[0, :2]).all()
+    assert np.isfinite(model.cv_scores_[0, 2, :2]).all()
+    assert np.isnan(model.cv_scores_[0, 2, 2:]).all()
+
+
 def test_penalties_are_relative_to_the_samples_by_default():
     X, y = crossed(n=60)
     model = KernelFeatureSelectorCV(rough(), Cs=[2.0], cv=2, **PLAIN).fit(X, y)

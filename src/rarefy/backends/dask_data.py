@@ -1,6 +1,5 @@
 """Arrays and data frames of Dask as data: held by the workers of a cluster, or computed block by block here."""
 
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -8,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from rarefy._input import Lazy, RowMap, RowSource, register_lazy
+from rarefy._input import Lazy, RowMap, RowSource
 from rarefy.backends.block_rows import IteratorRows
 from rarefy.backends.cluster import Cluster, current_cluster
 from rarefy.backends.dask_rows import DaskRows
@@ -195,8 +194,7 @@ class _DaskInput(Lazy):
     """What estimators do with Dask's collections."""
 
     def accepts(self, X: Any) -> bool:
-        # Whoever has such an object has imported dask.
-        return "dask" in sys.modules and type(X).__module__.partition(".")[0] in ("dask", "dask_expr")
+        return hasattr(X, "to_delayed") and hasattr(X, "shape")
 
     def source(self, X: Any) -> DaskData:
         return dask_data(X)
@@ -215,4 +213,4 @@ class _DaskInput(Lazy):
         return X.map_blocks(_on_numbers, function, dtype=dtype, chunks=chunks, meta=meta)
 
 
-register_lazy(_DaskInput())
+INPUT = _DaskInput()

@@ -13,10 +13,14 @@ from rarefy._journal import recorded
 from rarefy.backends.block_rows import Remembering
 from rarefy.backends.cluster import Cluster
 from rarefy.backends.streamed_rows import StreamedRows
-from rarefy.core.linalg.rows import Array, Index, Rows, as_rows
+from rarefy.core.linalg.rows import Array, Index, Rows, as_rows, edges
 
 _FLOAT64_SHARE = 0.3
 """Of the memory of all workers, what rows in double precision may take that are kept there; else they are in single."""
+
+
+_HELD = 1 << 26
+"""Bytes of a block that is kept."""
 
 
 class DaskRows(Remembering):
@@ -174,14 +178,26 @@ class DaskRows(Remembering):
         return self._changed(_Columns(None, factors), len(factors), np.float64, self._sparse)
 
     def mapped(self, made: RowMap) -> "DaskRows":
-        return self._changed(_Made(made.values, made.dtype), made.width, made.dtype, False)
+        return self._changed(_Made(made), made.width, made.dtype, False)
 
     def held(self) -> "DaskRows":
         """The same with all changes done, and kept on the workers: in memory, and on their disks what does not fit."""
-        double = 8.0 * self.shape[0] * self.shape[1] <= _FLOAT64_SHARE * self.cluster.memory
+        width = self.shape[1]
+        double = 8.0 * self.shape[0] * width <= _FLOAT64_SHARE * self.cluster.memory
         dtype = self._dtype if double else np.dtype(np.float32)
-        kept = self._each(_dense_of_type, [dtype] * len(self._blocks))
-        return DaskRows(self.cluster, kept, self._sizes, self.shape[1], dtype)
+        # Few columns can become many: blocks are cut, so that what is made of one of them is not too large.
+        parts = [
+            (block, part)
+            for block, size in zip(self._blocks, self._sizes.tolist(), strict=True)
+            for part in (list(edges(size, width, _HELD // dtype.itemsize)) or [slice(0, 0)])
+        ]
+        n = len(parts)
+        kept = self.cluster.each(
+            _made_dense, [block for block, _ in parts], [self._maps] * n, [part for _, part in parts], [width] * n,
+            [dtype] * n,
+        )  # fmt: skip
+        sizes = np.array([part.stop - part.start for _, part in parts], dtype=np.intp)
+        return DaskRows(self.cluster, kept, sizes, width, dtype)
 
     def _changed(self, change: Callable[[Any], Any], width: int, dtype: Any, sparse: bool) -> "DaskRows":
         maps = (*self._maps, change)
@@ -211,11 +227,18 @@ class _Columns:
 class _Made:
     """New rows of a block."""
 
-    def __init__(self, values: Callable[[Any], Any], dtype: np.dtype[Any]) -> None:
-        self._values, self._dtype = values, dtype
+    def __init__(self, made: RowMap) -> None:
+        self._made = made
 
     def __call__(self, block: Any) -> NDArray[Any]:
-        return np.asarray(self._values(block), dtype=self._dtype)
+        return np.asarray(self._made.values(block), dtype=self._made.dtype)
+
+    def write(self, block: Any, out: NDArray[Any]) -> None:
+        """Into an array, in its precision."""
+        if self._made.fill is None:
+            out[...] = self._made.values(block)
+        else:
+            self._made.fill(block, out)
 
 
 def _dtype_times(dtype: np.dtype[Any], factors: Array) -> np.dtype[Any]:
@@ -298,5 +321,18 @@ def _stored(block: Any, index: Index, T: None) -> Any:
     return block[index]
 
 
-def _dense_of_type(block: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
-    return np.asarray(block, dtype=dtype)
+def _made_dense(
+    block: Any, maps: tuple[Callable[[Any], Any], ...], rows: slice, width: int, dtype: np.dtype[Any]
+) -> NDArray[Any]:
+    """Some rows with all changes done, in small pieces."""
+    found = np.empty((rows.stop - rows.start, width), dtype=dtype)
+    for some in edges(len(found), width):
+        part, out = block[rows.start + some.start : rows.start + some.stop], found[some]
+        for change in maps[:-1]:
+            part = change(part)
+        if maps and isinstance(maps[-1], _Made):
+            maps[-1].write(part, out)
+        else:
+            part = maps[-1](part) if maps else part
+            out[...] = part.toarray() if sp.issparse(part) else part
+    return found

@@ -1,6 +1,7 @@
 """The command `rarefy rank`: find the rare class of one's own table."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -9,10 +10,12 @@ from rich.markup import escape
 
 import rarefy
 from rarefy.cli import _common as common
+from rarefy.exceptions import ParameterError
 from rarefy.pages.alarms import sentence_on_top
 from rarefy.tables._messages import one_line
 from rarefy.workflows.models import SavedModel, save_model
 from rarefy.workflows.models_of_tables import RankedTable, rank_table, ranking_code
+from rarefy.workflows.ranked_blocks import Asked, blocks_code, is_block_folder, rank_blocks, write_scores
 from rarefy.workflows.reading import Reading
 
 
@@ -35,6 +38,9 @@ from rarefy.workflows.reading import Reading
     show_default=True,
     help="What the penalty is chosen by.",
 )
+@click.option("--resume", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
+              help="Of blocks: keep finished passes in DIR, and go on from those that are there.")  # fmt: skip
+@click.option("--scores", type=common.OUTPUT, help="Of blocks: write the score of every row: .npy.")
 @click.option("--save", type=common.OUTPUT, help="Write the ranker, for rarefy score: .skops.")
 @click.option("--report", type=common.OUTPUT, help="Write a page: curves, thresholds, the highest cases.")
 @common.table_options
@@ -46,6 +52,8 @@ def rank(
     recall: float | None,
     confidence: float,
     scoring: str,
+    resume: Path | None,
+    scores: Path | None,
     save: Path | None,
     report: Path | None,
     impute: str | None,
@@ -56,7 +64,9 @@ def rank(
 ) -> None:
     """Rank the rows of FILE so that the rare class of --target stands on top.
 
-    All measures are of held-out rows: each is scored by a ranker that did not see it.
+    All measures are of held-out rows: each is scored by a ranker that did not see it. FILE may also be a folder of
+    blocks that rarefy convert wrote with --target: it is read block by block, and with --resume an interrupted command,
+    given again, goes on from the passes over the data that were finished.
 
     \b
     Example:
@@ -66,6 +76,19 @@ def rank(
     """
     common.check_outputs(file, save, report)
     console, remarks = common.consoles(as_json)
+    if is_block_folder(file):
+        _only_of_tables(target=target, impute=impute, drop=drop, sample=sample, save=save, report=report)
+        asked = Asked(rare_class, recall, confidence, scoring, seed, resume)
+        with common.working(remarks, "Ranking"):
+            made = rank_blocks(file, asked)
+        if scores is not None:
+            write_scores(made, scores)
+        _tell(console, made, as_json, blocks_code(file, made, resume))
+        if not as_json:
+            common.written(remarks, scores)
+        return
+    if resume is not None or scores is not None:
+        raise ParameterError("--resume and --scores are for folders of blocks; see rarefy convert.")
     reading = Reading.of_options(file, drop, sample, seed)
     table, reading = common.read(reading, remarks)
     with common.working(remarks, "Ranking"):
@@ -85,12 +108,24 @@ def rank(
         from rarefy.pages.ranking import write_ranking_page  # needs jinja2
 
         write_ranking_page(made, report, file=file, options=reading.options)
+    _tell(console, made, as_json, ranking_code(reading, made))
+    if not as_json:
+        common.written(remarks, save, report)
+
+
+def _only_of_tables(**given: Any) -> None:
+    """Refuse options that are about tables."""
+    wrong = [f"--{name}" for name, value in given.items() if value is not None]
+    if wrong:
+        raise ParameterError(f"{', '.join(wrong)} cannot be used with a folder of blocks, which has its target in it.")
+
+
+def _tell(console: Console, made: RankedTable, as_json: bool, code: str) -> None:
     if as_json:
         common.print_json(_summary(made))
         return
     _print(console, made)
-    common.print_code(console, ranking_code(reading, made))
-    common.written(remarks, save, report)
+    common.print_code(console, code)
 
 
 def _summary(made: RankedTable) -> dict[str, object]:

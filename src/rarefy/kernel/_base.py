@@ -6,10 +6,9 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from rarefy._estimator import Estimator
-from rarefy._input import RowSource, validated
+from rarefy._input import RowSource, as_source, validated
 from rarefy._parameters import ANY_REAL, POSITIVE
 from rarefy._validation import validate_data
-from rarefy.backends import dask_data  # noqa: F401 -- estimators know Dask's arrays by it
 from rarefy.backends.samples import Samples
 from rarefy.core.linalg.rows import Array
 from rarefy.exceptions import ParameterError
@@ -39,6 +38,7 @@ class KernelEstimator(Estimator):
 
     def _validate_training(self, X: Any, *y: Any) -> Any:
         """What `fit` gets: X, or X and y."""
+        X = as_source(X)
         if isinstance(X, RowSource):
             return self._validate_blocks(X, *y)
         found = validate_data(self, X, *y, **self._accepted())
@@ -76,6 +76,7 @@ class KernelEstimator(Estimator):
 
         `kernel` is the one that was fitted, which `set_params` does not change.
         """
+        X = as_source(X)
         if isinstance(X, RowSource):
             return self._validate_blocks(X, kernel=kernel, reset=False)
         return validate_data(self, X, reset=False, **self._accepted(kernel))

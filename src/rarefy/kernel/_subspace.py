@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from rarefy._fit import checked_arguments, fit_method
-from rarefy._input import RowMap, RowSource, lazily
+from rarefy._input import RowMap, RowSource, lazily, lazy_kind
 from rarefy._parameters import COUNT, POSITIVE, draw_seed
 from rarefy._validation import check_weights
 from rarefy._warnings import warn_user
@@ -353,7 +353,7 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Subspace
         'strong'
         """
         check_is_fitted(self)
-        if isinstance(X, RowSource):
+        if isinstance(X, RowSource) or lazy_kind(X) is not None:
             raise ParameterError(
                 f"certify of {type(self).__name__} compares kernel values of all pairs of samples and does not work on "
                 "blocks. Pass some of the samples as an array."

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from rarefy._input import RowSource
+from rarefy._input import RowSource, lazy_kind
 from rarefy.core.linalg.rows import Array, Index
 from rarefy.core.losses.hinge import SmoothedHinge
 from rarefy.core.losses.logistic import Logistic
@@ -68,7 +68,7 @@ def certify_scores(ranker: Any, X: Any, y: Any, sample_weight: Any = None) -> Sc
     if not isinstance(ranker, KernelRanker):
         raise ParameterError(f"certify_scores needs a fitted RankRC or OrdinalRankRC; got {ranker!r}.")
     check_is_fitted(ranker)
-    if isinstance(X, RowSource):
+    if isinstance(X, RowSource) or lazy_kind(X) is not None:
         raise ParameterError(
             "certify_scores compares kernel values of all pairs of samples and does not work on blocks. Pass some of "
             "the samples as an array."

@@ -19,7 +19,6 @@ from rarefy._parameters import COUNT, SHARE
 from rarefy._selection_table import SelectionTable
 from rarefy._validation import validate_data
 from rarefy._warnings import warn_user
-from rarefy.backends import dask_data  # noqa: F401 -- estimators know Dask's arrays by it
 from rarefy.certificates import Certificate
 from rarefy.core.linalg.rows import Array, Index
 from rarefy.exceptions import FewerFeaturesWarning

@@ -106,7 +106,7 @@ def rank_table(
     """
     features, y = table.split(target)
     y, target = whole_labels(y), target or LABELS
-    label = _label(y, rare_class, target)
+    label = label_of(y, rare_class, target)
     several = label if len(np.unique(y)) > 2 else None
     if several is not None:
         y, label = against_the_rest(y, label), str(label)
@@ -168,7 +168,7 @@ def _scaler(table: Table) -> Any:
     return MaxAbsScaler() if table.is_sparse else StandardScaler()
 
 
-def _label(y: NDArray[Any], rare_class: str | None, target: str) -> Any:
+def label_of(y: NDArray[Any], rare_class: str | None, target: str) -> Any:
     """The rare class as y has it."""
     classes, counts = np.unique(y, return_counts=True)
     if rare_class is None and len(classes) != 2:

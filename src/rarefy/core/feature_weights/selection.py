@@ -22,6 +22,9 @@ from rarefy.core.feature_weights.starts import (
 )
 from rarefy.core.linalg.rows import Array, Index
 
+_STALE = 4.0
+"""Weights that were found for a penalty smaller by more than this factor do not tell how good a start is."""
+
 
 @dataclass(frozen=True)
 class SearchSettings:
@@ -98,11 +101,15 @@ class Starts:
 
 @dataclass(frozen=True)
 class Line:
-    """The number of a start, the last solution of the search from it that has features, and the problem it solves."""
+    """The number of a start, the last solution of the search from it that has features, and the problem it solves.
+
+    `searched` is the penalty relative to the costs at which it was found.
+    """
 
     start: int
     problem: Problem | None = None
     solution: Solution | None = None
+    searched: float = 0.0
 
     def at(self, problem: Problem) -> "Line":
         """The same weights with the classifiers of another problem; its samples and features are the same."""
@@ -112,9 +119,19 @@ class Line:
         if problem.classifiers.costs is self.problem.classifiers.costs:
             # Only the penalty is another, and the classifiers do not depend on it.
             change = problem.classifiers.penalty.derivatives(z)[0] - self.problem.classifiers.penalty.derivatives(z)[0]
-            return Line(self.start, problem, replace(old, objective=old.objective + change))
+            return replace(self, problem=problem, solution=replace(old, objective=old.objective + change))
         B, b, value = problem.solve_classifiers(z, (old.B, old.b))
-        return Line(self.start, problem, replace(old, B=B, b=b, objective=value))
+        return replace(self, problem=problem, solution=replace(old, B=B, b=b, objective=value))
+
+    def waits(self, limit: float) -> bool:
+        """Whether its objective is above a limit, with weights that were found for about the same penalty."""
+        if self.problem is None or self.solution is None:
+            return False
+        return self.solution.objective > limit and _relative(self.problem) <= _STALE * self.searched
+
+
+def _relative(problem: Problem) -> float:
+    return problem.classifiers.penalty.mu / float(problem.classifiers.costs.sum())
 
 
 def start_weights(problem: Problem, init: str | Array) -> Starts:
@@ -189,8 +206,9 @@ def best_of_starts(
 
     An empty solution is the best only if there is no other: its objective can be lower than that of a minimum whose
     features predict well. Two starts that lead to the same weights are followed as one. With a finite `behind`, a line
-    whose last weights have an objective so much above the best is not searched until that changes; it is cheap to see,
-    because with the same weights only the penalty is another. `lines` says where they are; it is changed as they go on.
+    whose last weights have an objective so much above the best is not searched until that changes, or these weights are
+    for a penalty of less than a quarter; it is cheap to see, because with the same weights only the penalty is another.
+    `lines` says where they are; it is changed as they go on.
     """
     lines = starts.lines() if lines is None else lines
     for i in np.argsort(mus, kind="stable"):
@@ -198,15 +216,16 @@ def best_of_starts(
         reached: list[tuple[Line, Solution]] = []
         waiting: list[Line] = []
         for line in lines:
-            lowest = min((found.objective for _, found in reached if found.z.any()), default=np.inf)
+            lowest = min((one.objective for _, one in reached if one.z.any()), default=np.inf)
             if np.isfinite(settings.behind) and lowest < np.inf:
                 line = line.at(here)
-                if line.solution is not None and line.solution.objective > settings.behind * lowest:
+                if line.waits(settings.behind * lowest):
                     waiting.append(line)
                     continue
             solution = search.along(here, starts, line)
             if not any(_same(solution.z, other.z) for _, other in reached):
-                reached.append((Line(line.start, here, solution) if solution.z.any() else line, solution))
+                found = Line(line.start, here, solution, _relative(here))
+                reached.append((found if solution.z.any() else line, solution))
         reached.sort(key=lambda one: (not one[1].z.any(), one[1].objective))
         yield int(i), here, reached[0][1]
         lines[:] = [line for line, _ in reached] + waiting
