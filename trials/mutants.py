@@ -26,7 +26,7 @@ REASONS = {
     "src/rarefy/core/solvers/interior_point.py: min to max": "decides whether one more corrector is worth it: speed",
     "src/rarefy/core/solvers/rank_one_sdp.py: 0.5 to 1.0": "one of the shares of a step that are tried in turn: speed",
     "src/rarefy/core/sparsify/candidates.py: GtE to Gt in best.slack >= 0.0": "differs for a slack of exactly zero",
-    "src/rarefy/core/solvers/box_lp.py: Gt to GtE in slopes > 0.0": "differs only where a slope is zero and its bound infinite",
+    "src/rarefy/core/solvers/box_lp.py: Gt to GtE in slopes > 0.0": "differs where a slope is 0 and its bound infinite",
 }
 """Why mutants survive that did; they count as survivors all the same."""
 
