@@ -182,8 +182,10 @@ def prepared():
     write_table(made)
     for name, output in (("rank", "m.skops"), ("select", "c.json")):
         with tempfile.TemporaryDirectory() as folder:
-            if start(name, made, folder).wait():
-                raise RuntimeError(f"{name} fails")
+            process = start(name, made, folder)
+            _, errors = process.communicate()
+            if process.returncode:
+                raise RuntimeError(f"{name} fails: {errors}")
             (made / output).write_bytes((Path(folder) / output).read_bytes())
     return place
 

@@ -17,7 +17,12 @@ def rows(recorded):
             most = goal["share"] * of
             aim = f"at most {goal['share']:.0%}" if goal["share"] else "0"
             met = of > 0 and found <= most
-            yield name, one["about"], f"{found} of {of:,} {goal['of']} {goal['count']}".replace(",", " "), aim, met, one
+            figure = f"{goal['count']}: {found} of {_number(of)} {goal['of']}"
+            yield name, one["about"], figure, aim, met, one
+
+
+def _number(value):
+    return f"{value:,}".replace(",", " ")
 
 
 def _entry(text, strong=False):

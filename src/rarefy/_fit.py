@@ -10,10 +10,11 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import InvalidParameterError, validate_params
 
 from rarefy._callbacks import told_to_callbacks
+from rarefy._files import size_in_words
 from rarefy._input import passed, refuse_blocks
 from rarefy._journal import journal_of
 from rarefy._text_columns import about_columns
-from rarefy.exceptions import DegenerateDataError, ParameterError
+from rarefy.exceptions import DegenerateDataError, MemoryBudgetError, ParameterError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -26,6 +27,15 @@ def numerical(owner: str) -> Iterator[None]:
     """
     try:
         yield
+    except MemoryError as error:
+        shape = getattr(error, "shape", None)  # of the array that numpy could not have
+        if shape is None:
+            raise
+        needed = size_in_words(float(np.prod([float(size) for size in shape])) * np.dtype(error.dtype).itemsize)  # type: ignore[attr-defined]
+        raise MemoryBudgetError(
+            f"{owner} needs {needed} for an array of shape {shape}, which the system does not give. Pass fewer samples "
+            "or features, or lower n_landmarks or n_components where there are such parameters."
+        ) from error
     except (np.linalg.LinAlgError, ArithmeticError) as error:
         raise DegenerateDataError(
             f"{owner} came upon numbers that are too large or too small to compute with ({error}). Bring the data, "

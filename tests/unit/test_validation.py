@@ -12,7 +12,7 @@ from sklearn.base import clone
 import rarefy
 from rarefy._fit import numerical
 from rarefy._validation import check_array, check_labels, check_weights
-from rarefy.exceptions import DegenerateDataError, ParameterError
+from rarefy.exceptions import DegenerateDataError, MemoryBudgetError, ParameterError
 from rarefy.kernel import KernelFeatureSelector, KernelSubspace, SubspaceLPSVC, spline_kernel
 from rarefy.metrics import mauc_score
 from rarefy.ranking import OrdinalRankRC, RankRC
@@ -149,6 +149,16 @@ def test_errors_of_arithmetic_say_what_to_do_and_faults_of_programs_stay():
         assert caught.value.__cause__ is error
     with pytest.raises(IndexError), numerical("Thing"):
         raise IndexError
+
+
+def test_memory_that_the_system_does_not_give_is_named():
+    with (
+        pytest.raises(MemoryBudgetError, match=r"Thing needs 8e\+09 GB for an array of shape .* lower n_landmarks"),
+        numerical("Thing"),
+    ):
+        np.zeros((10**9, 10**9))
+    with pytest.raises(MemoryError), numerical("Thing"):
+        raise MemoryError
 
 
 def test_the_data_of_functions_are_checked_too():
