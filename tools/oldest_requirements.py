@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 FILE = ROOT / "tools" / "oldest-requirements.txt"
 HEADER = "# The oldest versions that pyproject.toml allows. tools/oldest_requirements.py writes this file.\n"
-EXTRAS = ("cli", "papers", "dev")  # what the tests import
+EXTRAS = ("cli", "dask", "papers", "dev")  # what the tests import
 # Dependencies of dependencies whose newest version does not go with the oldest one of what needs them.
 INDIRECT = {"pyparsing==3.1": "matplotlib 3.8 calls names that pyparsing 3.3 deprecates, and warnings are errors"}
 
@@ -16,7 +16,8 @@ INDIRECT = {"pyparsing==3.1": "matplotlib 3.8 calls names that pyparsing 3.3 dep
 def oldest_requirements(project):
     """Lines of the file, for the table `project` of pyproject.toml."""
     optional = (requirement for extra in EXTRAS for requirement in project["optional-dependencies"][extra])
-    bounds = (re.match(r"([\w.-]+)>=([\w.]+)", requirement) for requirement in [*project["dependencies"], *optional])
+    bound_of = re.compile(r"([\w.-]+)(?:\[[\w,]+\])?>=([\w.]+)")
+    bounds = (bound_of.match(requirement) for requirement in [*project["dependencies"], *optional])
     lines = [f"{bound[1]}=={bound[2]}\n" for bound in bounds if bound]
     lines += [f"{pin} # {reason}\n" for pin, reason in INDIRECT.items()]
     return [HEADER, *sorted(lines)]

@@ -1,6 +1,7 @@
 """A cluster of two worker processes: a walk from data to predictions; workers and clients that are killed."""
 
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -14,6 +15,8 @@ from trials import clusters
 from rarefy import blocks
 from rarefy.ranking import RankRC
 from rarefy.selection import BSSSelector
+
+pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="processes cannot be killed so here")
 
 
 @pytest.fixture(scope="module")

@@ -33,11 +33,7 @@ class Cluster:
     @property
     def memory(self) -> float:
         """Bytes that all workers may take together; infinite where none has a limit."""
-        try:
-            known = self.client.scheduler_info(n_workers=-1)
-        except TypeError:  # before 2025.5 it names all workers anyway
-            known = self.client.scheduler_info()
-        limits = [one["memory_limit"] for one in known["workers"].values()]
+        limits = [one["memory_limit"] for one in self.client.scheduler_info(n_workers=-1)["workers"].values()]
         return float(sum(limits)) if limits and all(limits) else float("inf")
 
     def each(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
