@@ -99,10 +99,8 @@ def worker_trial(seed, client, X, y, D, known):
     name = choose.choice(sorted(known))
     expected, duration = known[name]
     client.wait_for_workers(2, timeout=600)
-    victim, wait = (
-        choose.choice(sorted(client.run(os.getpid, on_error="ignore").values())),
-        choose.uniform(0.0, duration),
-    )
+    victim = choose.choice(sorted(client.run(os.getpid, on_error="ignore").values()))
+    wait = choose.uniform(0.0, duration)
     what = f"{name}, a worker killed after {wait:.2f} s (seed {seed})"
     killer = threading.Timer(wait, os.kill, (victim, signal.SIGKILL))
     begin = time.perf_counter()
