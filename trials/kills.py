@@ -234,7 +234,7 @@ def _again(what, name, made, folder):
     """The same command in the same folder: it succeeds, and what the first run left is gone."""
     process = start(name, made, folder)
     _, errors = process.communicate()
-    if process.returncode and not ("holds a folder of blocks already" in errors and not incomplete(folder, name, True)):
+    if process.returncode and not ("holds blocks already" in errors and not incomplete(folder, name, True)):
         return [f"{what}: run again, it ends with {process.returncode}, {errors[-300:]!r}"]
     left = strays(folder, name)
     return [f"{what}: {one} is there after a second run" for one in [*left, *incomplete(folder, name, done=True)]]
