@@ -15,11 +15,11 @@ BENCH_STAMP := .venv-bench/.installed
 OLDEST_STAMP := .venv-oldest/.installed
 INSTALL := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help install demo test test-oldest coverage check bench asv docs dist clean
+.PHONY: help install demo test test-oldest coverage check bench asv trials audit docs dist clean
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make install | demo | test | test-oldest | coverage | check | bench | asv | docs | dist | clean"
+	@echo "make install | demo | test | test-oldest | coverage | check | bench | asv | trials | audit | docs | dist | clean"
 
 install: $(STAMP)
 
@@ -78,13 +78,25 @@ $(BENCH_STAMP): pyproject.toml
 	$(BENCH_BIN)/python $(INSTALL) -e ".[bench]"
 	touch $@
 
+# Hours, and on from where it was interrupted; DAILY=1 takes minutes, ONLY=forgery is one trial, RECORD=1 keeps the figures.
+trials: $(STAMP)
+	$(BIN)/python trials/run.py $(if $(ONLY),--only $(ONLY)) $(if $(DAILY),--daily) $(if $(SIZE),--size $(SIZE)) $(if $(RECORD),--record)
+
 docs: $(STAMP)
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
-# Sources and wheel, and the wheel alone in an empty environment.
+# Licences of what people install with rarefy, and known vulnerabilities of what is installed here.
+audit: $(STAMP)
+	$(BIN)/python tools/supply_chain.py licences
+	$(BIN)/python tools/supply_chain.py audit
+
+# Sources, wheel (built once more and compared) and a bill of materials, and the wheel alone in an empty environment.
 dist: $(STAMP)
 	rm -rf dist build/wheel-check
 	$(BIN)/python -m build
+	$(BIN)/python tools/supply_chain.py wheel
+	mkdir -p build
+	$(BIN)/python tools/supply_chain.py sbom build/rarefy.cdx.json
 	$(PYTHON) -m venv build/wheel-check
 	$(WHEEL_BIN)/python $(INSTALL) "$$(ls dist/*.whl)[cli]"
 	$(WHEEL_BIN)/rarefy --version

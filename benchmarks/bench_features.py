@@ -1,11 +1,14 @@
 """Feature weights in a kernel SVM: a step against the products it needs, growth, and peers to the same error.
 
-LassoNet and pyHSICLasso are compared with when they are installed. See README.md in this folder.
+LassoNet and pyHSICLasso are compared with when they are installed. With --before FOLDER (the src of an earlier version,
+`git worktree add`) cross-validation and the landmark form are compared with that version. See README.md in this folder.
 """
 
 import argparse
+import importlib
 import io
 import json
+import sys
 import time
 import warnings
 from contextlib import redirect_stdout
@@ -23,7 +26,7 @@ from rarefy.core.feature_weights.penalties import L1Penalty
 from rarefy.core.feature_weights.problem import Problem
 from rarefy.core.solvers.trust_region import trust_region
 from rarefy.datasets import make_ndcc
-from rarefy.kernel import KernelFeatureSelector, KernelFeatureSelectorCV
+from rarefy.kernel import KernelFeatureSelector
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -118,27 +121,88 @@ def to_the_same_error(seed=0):
 
 
 def rows_and_columns(quick):
-    """Seconds of processor time of whole fits as rows and columns grow: exact form, landmark form, cross-validation."""
-    found = {}
-    exact = [(200, 50), (400, 50), (800, 50), (400, 200), (400, 800)]
-    landmark = [(5_000, 100), (10_000, 100), (20_000, 100), (50_000, 100)]
-    folds = [(120, 10), (300, 50)]
+    """Seconds of processor time of whole fits as rows and columns grow, exact form and landmark form."""
+    found = []
+    sizes = {
+        "exact": [(200, 50), (400, 50), (800, 50), (1600, 50), (400, 200), (400, 800), (400, 3200), (200, 10_000)],
+        "landmarks": [(5_000, 100), (10_000, 100), (20_000, 100), (50_000, 100), (10_000, 400)],
+    }
     if quick:
-        exact, landmark, folds = exact[:1], [(4000, 20)], folds[:1]
-    for name, sizes, make in (
-        ("exact", exact, lambda: KernelFeatureSelector(n_landmarks=None)),
-        ("landmarks", landmark, lambda: KernelFeatureSelector(n_landmarks=100 if quick else 500)),
-        ("cross-validation", folds, KernelFeatureSelectorCV),
-    ):
-        for n, d in sizes:
+        sizes = {"exact": [(100, 10), (200, 10)], "landmarks": [(4000, 20)]}
+    for form, shapes in sizes.items():
+        for n, d in shapes:
             X = np.random.default_rng(0).standard_normal((n, d))
             y = X[:, 0] * X[:, 1] > 0
+            model = KernelFeatureSelector(n_landmarks=None if form == "exact" else 100 if quick else 500)
             start = time.process_time()
-            model = make().fit(X, y)
+            model.fit(X, y)
             seconds, right = time.process_time() - start, model.get_support(indices=True).tolist() == [0, 1]
-            found[f"{name} {n}x{d}"] = {"seconds": seconds, "exactly the right columns": right}
-            print(f"{name} {n}x{d}: {seconds:.1f} s of processor time, right columns: {right}", flush=True)
+            found.append({"form": form, "n": n, "d": d, "seconds": seconds, "exactly the right columns": right})
+            print(f"{form} {n}x{d}: {seconds:.1f} s of processor time, right columns: {right}", flush=True)
     return found
+
+
+def draw_growth(found, path):
+    """Seconds against rows and against columns."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, 2, figsize=(8, 3.2), layout="constrained", sharey=True)
+    for axis, along, across in zip(axes, ("n", "d"), ("d", "n"), strict=True):
+        for form, colour in (("exact", "C0"), ("landmarks", "C1")):
+            own = [one for one in found if one["form"] == form]
+            for fixed in sorted({one[across] for one in own}):
+                line = sorted((one[along], one["seconds"]) for one in own if one[across] == fixed)
+                if len(line) > 1:
+                    x, seconds = np.array(line).T
+                    slope = np.polyfit(np.log(x), np.log(seconds), 1)[0]
+                    label = f"{form}, {across} = {fixed}: exponent {slope:.1f}"
+                    axis.loglog(x, seconds, "o-", color=colour, label=label)
+        axis.set_xlabel("rows n" if along == "n" else "columns d")
+        axis.grid(alpha=0.3)
+        axis.legend(fontsize=7)
+    axes[0].set_ylabel("processor seconds of a first call")
+    figure.savefig(path, dpi=120)
+    plt.close(figure)
+
+
+def against_before(source, quick):
+    """Cross-validation and the landmark form beside an earlier version, in turns in one process."""
+    versions = {"before": _imported(source), "now": _imported(Path(__file__).parents[1] / "src")}
+    tasks = {f"cross-validation {n}x{d}": ("KernelFeatureSelectorCV", n, d, {}) for n, d in ((120, 10), (300, 50))}
+    tasks["landmarks 20000x100"] = ("KernelFeatureSelector", 20_000, 100, {"n_landmarks": 500})
+    results = {}
+    for task, (name, n, d, options) in list(tasks.items())[: 1 if quick else None]:
+        seconds, wrong = {key: [] for key in versions}, {key: [] for key in versions}
+        for seed in range(1 if quick else 2):
+            X = np.random.default_rng(seed).standard_normal((n + 2000, d))
+            y = X[:, 0] * X[:, 1] > 0
+            for key, package in versions.items():
+                if "n_landmarks" in options and not hasattr(package.KernelFeatureSelector(), "n_landmarks"):
+                    continue
+                model = getattr(package, name)(**options)
+                start = time.process_time()
+                model.fit(X[:n], y[:n])
+                seconds[key].append(time.process_time() - start)
+                wrong[key].append(1.0 - model.score(X[n:], y[n:]))
+        results[task] = {"seconds": seconds, "held-out error": wrong}
+        for key in versions:
+            if seconds[key]:
+                print(
+                    f"{task} {key}: {np.mean(seconds[key]):.2f} s, held-out error {np.mean(wrong[key]):.3f}", flush=True
+                )
+    return results
+
+
+def _imported(source):
+    """The sub-package of kernel estimators of one version, whichever is imported by that name afterwards."""
+    for name in [name for name in sys.modules if name.split(".")[0] == "rarefy"]:
+        del sys.modules[name]
+    sys.path.insert(0, str(source))
+    package = importlib.import_module("rarefy.kernel")
+    for name in ("KernelFeatureSelector", "KernelFeatureSelectorCV"):
+        getattr(package, name)  # loads what is loaded late
+    sys.path.remove(str(source))
+    return package
 
 
 def _ours(**options):
@@ -181,14 +245,25 @@ def _hsic_lasso(X, y):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that it runs")
+    parser.add_argument("--before", help="sources of an earlier version, to compare with")
+    parser.add_argument("--only", choices=("growth", "before"), help="one part only")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    results = {"step": weight_half(200, 300) if options.quick else weight_half()}
-    results["growth"] = rows_and_columns(options.quick)
-    if not options.quick:
-        results["peers"] = to_the_same_error()
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "features.json").write_text(json.dumps(results, indent=1))
+    results = {}
+    if options.only is None:
+        results["step"] = weight_half(200, 300) if options.quick else weight_half()
+    if options.only in (None, "growth"):
+        results["growth"] = rows_and_columns(options.quick)
+        draw_growth(results["growth"], RESULTS / "feature_growth.png")
+    if options.before is not None and options.only != "growth":
+        results["versions"] = against_before(options.before, options.quick)
+    if not options.quick and options.only is None:
+        results["peers"] = to_the_same_error()
+    known = RESULTS / "features.json"
+    if options.only is not None and known.exists():
+        results = json.loads(known.read_text()) | results
+    known.write_text(json.dumps(results, indent=1))
 
 
 if __name__ == "__main__":

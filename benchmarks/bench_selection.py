@@ -371,7 +371,7 @@ def hardware(plan, threads, results):
     print(f"\nMatrix product: {rate['one thread'] / 1e9:.1f} Gflop/s on one thread, ", end="")
     print(f"{rate['all threads'] / 1e9:.1f} on {threads}", flush=True)
     if threads > 1 and rate["all threads"] < BUSY * rate["one thread"]:
-        print("The machine is busy with something else: times below are not to be trusted. Try --threads 1.")
+        print("The computer is busy with something else: times below are not to be trusted. Try --threads 1.")
     results["hardware"] = {"gemm_flops_per_second": rate, "parts": []}
     columns = [("size", 20), ("part", 15), ("time", 9), ("Gflop", 8), ("Gflop/s", 8), ("of the product's rate", 0)]
     row = table("Share of the hardware limit (dense)", columns)

@@ -110,7 +110,7 @@ def main():
     scale = 0.1 if parser.parse_args().quick else 1.0
     busy = os.getloadavg()[0]
     if busy > 0.5:
-        print(f"# other work is running (load {busy:.1f}): processor times are longer than on an idle machine")
+        print(f"# other work is running (load {busy:.1f}): processor times are longer than on an idle computer")
     print(f"{'table':12} {'what':30} {'seconds':>8} {'GB':>6}")
     with tempfile.TemporaryDirectory() as folder:
         for name, what, job in jobs(Path(folder), scale):

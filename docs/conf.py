@@ -21,6 +21,7 @@ extensions = [
     "sphinxcontrib.bibtex",
     "sphinx_gallery.gen_gallery",
     "decision_chart",
+    "trial_figures",
     "walkthrough",  # runs the tutorials, and fails if they print something else than the page says
     "built_pages",  # fails if a page loads anything from elsewhere, a link is broken, or a class has no example
 ]

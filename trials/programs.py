@@ -18,7 +18,7 @@ from sklearn.svm import SVC
 
 from rarefy.core.linalg.rows import DenseRows, SparseRows
 from rarefy.core.solvers import box_lp
-from rarefy.core.svm import norm_svm as machines
+from rarefy.core.svm import norm_svm as svms
 
 STRUCTURES = ("normal", "separable", "repeated", "one-hot", "heavy tails", "scales")
 STARTS = ("none", "none", "none", "another alpha", "another labelling", "nonsense")
@@ -27,8 +27,8 @@ TOLERANCES = (1e-8, 1e-8, 1e-8, 1e-6, 1e-4)
 
 
 @dataclass(frozen=True)
-class Machine:
-    """A machine to train: coordinates D, labels from 0, the penalty, weights p, and where the solver starts."""
+class Problem:
+    """An SVM to train: coordinates D, labels from 0, the penalty, weights p, and where the solver starts."""
 
     D: np.ndarray
     labels: np.ndarray
@@ -59,8 +59,8 @@ class Machine:
         labels, alpha = self.labels if labels is None else labels, self.alpha if alpha is None else alpha
         options = {"norm": self.norm, "tol": self.tol} | options
         if self.direct:
-            return machines.direct_svm(self.rows, labels, self.n_classes, alpha, self.p, **options)
-        return machines.norm_svm(self.rows, 2.0 * labels - 1.0, alpha, self.p, **options)
+            return svms.direct_svm(self.rows, labels, self.n_classes, alpha, self.p, **options)
+        return svms.norm_svm(self.rows, 2.0 * labels - 1.0, alpha, self.p, **options)
 
     def value(self, W, b):
         """The objective of weights (classes, S) and intercepts, or of one row of each, and how far rounding reaches."""
@@ -85,8 +85,8 @@ class Machine:
         )
 
 
-def random_machine(seed, largest=3000):
-    """The machine with this number."""
+def random_problem(seed, largest=3000):
+    """The problem with this number."""
     rng = np.random.default_rng([seed, 7])
     n_classes = 2 if rng.random() < 0.75 else int(rng.integers(3, 6))
     most = largest if n_classes == 2 else min(largest, 1000)
@@ -105,7 +105,7 @@ def random_machine(seed, largest=3000):
     dtype = np.float32 if rng.random() < 0.25 else np.float64
     sparse = structure == "one-hot" or rng.random() < 0.1
     tol = float(rng.choice(TOLERANCES))
-    return Machine(D.astype(dtype), labels, n_classes, alpha, p, norm, tol, structure, start, weights, sparse)
+    return Problem(D.astype(dtype), labels, n_classes, alpha, p, norm, tol, structure, start, weights, sparse)
 
 
 def _coordinates(rng, structure, labels, S):
@@ -127,25 +127,25 @@ def _coordinates(rng, structure, labels, S):
     return D, labels
 
 
-def starting_point(machine, seed):
-    """Multipliers of a similar machine, or numbers that mean nothing."""
+def starting_point(problem, seed):
+    """Multipliers of a similar one, or numbers that mean nothing."""
     rng = np.random.default_rng([seed, 8])
-    if machine.start == "none":
+    if problem.start == "none":
         return None
-    if machine.start == "another alpha":
-        return machine.solve(alpha=machine.alpha * 10.0 ** rng.uniform(-2.0, 2.0)).multipliers
-    if machine.start == "another labelling":
-        other = rng.random(len(machine.labels)) < rng.uniform(0.0, 0.5)
-        labels = np.where(other, rng.integers(0, machine.n_classes, len(other)), machine.labels)
-        return machine.solve(labels=labels).multipliers
-    k = machine.rows.shape[1] * (machine.n_classes if machine.direct else 1)
+    if problem.start == "another alpha":
+        return problem.solve(alpha=problem.alpha * 10.0 ** rng.uniform(-2.0, 2.0)).multipliers
+    if problem.start == "another labelling":
+        other = rng.random(len(problem.labels)) < rng.uniform(0.0, 0.5)
+        labels = np.where(other, rng.integers(0, problem.n_classes, len(other)), problem.labels)
+        return problem.solve(labels=labels).multipliers
+    k = problem.rows.shape[1] * (problem.n_classes if problem.direct else 1)
     return 10.0 ** rng.uniform(-6.0, 9.0) * rng.standard_normal(k)
 
 
 @contextmanager
 def watched(counts, bounds):
     """Counts of the programs that are large enough to work on few variables and solved so, and every bound proved."""
-    search, near, bound = box_lp.solve_near, box_lp._Search._near, machines.DualBound.bound
+    search, near, bound = box_lp.solve_near, box_lp._Search._near, svms.DualBound.bound
 
     def tried(whole, *args, **options):
         n, k = whole.A.shape
@@ -164,69 +164,72 @@ def watched(counts, bounds):
     with (
         patch.object(box_lp, "solve_near", tried),
         patch.object(box_lp._Search, "_near", counted),
-        patch.object(machines.DualBound, "bound", noted),
+        patch.object(svms.DualBound, "bound", noted),
     ):
         yield
 
 
 def program_trial(seed, largest=3000):
-    """(counts, what is wrong) of one machine."""
-    machine, counts, bounds = random_machine(seed, largest), Counter({"programs": 1}), []
+    """(counts, what is wrong) of one problem."""
+    problem, counts, bounds = random_problem(seed, largest), Counter({"programs": 1}), []
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         try:
-            start = starting_point(machine, seed)
+            start = starting_point(problem, seed)
             with watched(counts, bounds):
-                found = machine.solve(start=start)
+                found = problem.solve(start=start)
         except Exception as error:  # whatever it is, it is what the trial looks for
-            return counts + Counter({"crashes": 1}), [f"program {seed}, {machine}: {type(error).__name__}: {error}"]
+            return counts + Counter({"crashes": 1}), [f"program {seed}, {problem}: {type(error).__name__}: {error}"]
     wrong = [f"warning: {one.message}" for one in heard]
     counts["iterations"] = found.n_iter
     counts[found.status] += 1
-    wrong += _untrue(machine, found, max(bounds), counts)
+    wrong += _untrue(problem, found, max(bounds), counts)
     counts["violated"] = int(bool(wrong))
     if found.status != "optimal":  # no claim is made that is not true, but there ought to be a solution
         wrong.append(f"{found.status}, gap {found.gap:.3g} of {found.objective:.6g}, {found.n_iter} iterations")
-    return counts, [f"program {seed}, {machine}: {one}" for one in wrong]
+    return counts, [f"program {seed}, {problem}: {one}" for one in wrong]
 
 
-def _untrue(machine, found, bound, counts):
+def _untrue(problem, found, bound, counts):
     """What is said of the solution that is not so."""
-    wrong, accepted = [], machine.tol * (1.0 + found.objective)
-    value, rounding = machine.value(found.w, found.b)
+    wrong, accepted = [], problem.tol * (1.0 + found.objective)
+    value, rounding = problem.value(found.w, found.b)
     if not abs(value - found.objective) <= rounding:
         wrong.append(f"the objective is {value:.15g}, not {found.objective:.15g}")
-    if bound > value + rounding:
+    # Sums that exceed their bound by no more than their own rounding count as feasible; weights multiply that.
+    longest = float(np.linalg.norm(problem.D.astype(np.float64), axis=0).max(initial=0.0))
+    unseen = 4.0 * np.finfo(float).eps * longest * float(np.linalg.norm(problem.p)) * float(np.abs(found.w).sum())
+    if bound > value + rounding + unseen:
         wrong.append(f"the gap is negative: {value - bound:.3g}")
     if (found.status == "optimal") != (found.gap <= accepted):
         wrong.append(f"status {found.status} with gap {found.gap:.3g}, accepted {accepted:.3g}")
-    other = reference(machine, found)
+    other = reference(problem, found)
     if other is None:
         counts["without a reference"] += 1
         return wrong
-    best, reach = machine.value(*other)
+    best, reach = problem.value(*other)
     if bound > best + reach:
         wrong.append(f"the bound {bound:.15g} is proved, and {best:.15g} is reached")
-    if found.status == "optimal" and found.objective > best + max(1e-6, machine.tol) * (1.0 + best) + reach:
+    if found.status == "optimal" and found.objective > best + max(1e-6, problem.tol) * (1.0 + best) + reach:
         wrong.append(f"the objective is {found.objective:.12g}, and {best:.12g} is reached")
     counts["reference as good"] += best <= found.objective + 1e-6 * (1.0 + best)
     return wrong
 
 
-def reference(machine, found):
+def reference(problem, found):
     """Weights and intercepts of another solver; None if it has none."""
-    if machine.norm == 2:
-        return _by_libsvm(machine, found)
-    return _by_highs(machine)
+    if problem.norm == 2:
+        return _by_libsvm(problem, found)
+    return _by_highs(problem)
 
 
-def _by_highs(machine):
+def _by_highs(problem):
     """The program in the weights: their positive and negative parts, or their largest, and what margins lack."""
-    D, m, S, q = machine.D.astype(np.float64), *machine.D.shape, machine.n_classes if machine.direct else 1
-    used = np.flatnonzero(machine.p > 0.0)
+    D, m, S, q = problem.D.astype(np.float64), *problem.D.shape, problem.n_classes if problem.direct else 1
+    used = np.flatnonzero(problem.p > 0.0)
     F = sp.csr_array(np.hstack([D, np.ones((m, 1))])[used])
-    labels = machine.labels[used]
-    if machine.direct:
+    labels = problem.labels[used]
+    if problem.direct:
         others = np.array([[b for b in range(q) if b != a] for a in labels])
         signs = np.eye(q)[np.repeat(labels, q - 1)] - np.eye(q)[others.ravel()]
         which = np.repeat(np.arange(len(used)), q - 1)
@@ -236,10 +239,10 @@ def _by_highs(machine):
     n, k = margins.shape
     coordinates = np.flatnonzero(np.arange(k) % (S + 1) < S)
     take = sp.csr_array((np.ones(len(coordinates)), (np.arange(len(coordinates)), coordinates)), (q * S, k))
-    size = sp.eye_array(q * S) if machine.norm == 1 else sp.kron(sp.eye_array(q), np.ones((S, 1)))
+    size = sp.eye_array(q * S) if problem.norm == 1 else sp.kron(sp.eye_array(q), np.ones((S, 1)))
     above = sp.vstack([sp.hstack([sign * take, -size, sp.csr_array((q * S, n))]) for sign in (1.0, -1.0)])
     A = sp.vstack([above, sp.hstack([-margins, sp.csr_array((n, size.shape[1])), -sp.eye_array(n)])]).tocsr()
-    cost = np.concatenate([np.zeros(k), np.full(size.shape[1], machine.alpha), machine.p[used][which]])
+    cost = np.concatenate([np.zeros(k), np.full(size.shape[1], problem.alpha), problem.p[used][which]])
     limits = np.append(np.zeros(2 * q * S), -np.ones(n))
     bounds = [(None, None)] * k + [(0.0, None)] * (size.shape[1] + n)
     result = linprog(cost, A_ub=A, b_ub=limits, bounds=bounds, method="highs", options={"time_limit": 20.0})
@@ -249,21 +252,21 @@ def _by_highs(machine):
     return table[:, :S], table[:, S]
 
 
-def _by_libsvm(machine, found, most=400):
+def _by_libsvm(problem, found, most=400):
     """Where the norm has the size t its square costs as much: alpha (||w||^2 / t + t) / 2, from the size found."""
-    y, used = machine.labels, machine.p > 0.0
+    y, used = problem.labels, problem.p > 0.0
     if used.sum() > most or len(np.unique(y[used])) < 2:
         return None
     t, best = float(np.linalg.norm(found.w)), None
     for _ in range(3):
-        if not 1e-9 < t / machine.alpha * machine.p[used].max() < 1e6:
+        if not 1e-9 < t / problem.alpha * problem.p[used].max() < 1e6:
             break
         svm = SVC(kernel="linear", C=1.0, tol=1e-8, max_iter=100_000)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            svm.fit(machine.D[used].astype(np.float64), y[used], sample_weight=t / machine.alpha * machine.p[used])
+            svm.fit(problem.D[used].astype(np.float64), y[used], sample_weight=t / problem.alpha * problem.p[used])
         other = svm.coef_, svm.intercept_
-        if best is None or machine.value(*other)[0] < machine.value(*best)[0]:
+        if best is None or problem.value(*other)[0] < problem.value(*best)[0]:
             best = other
         t = float(np.linalg.norm(svm.coef_))
     return best

@@ -3,8 +3,30 @@
 from typing import Any, ClassVar
 
 from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
 
 from rarefy._callbacks import CallbackSupportMixin
+from rarefy._validation import refuse_masked
+
+
+class ColumnSelector(SelectorMixin):
+    """scikit-learn's mixin, but masked values are refused: their masks would be dropped without a word."""
+
+    def transform(self, X: Any) -> Any:
+        """Keep the selected columns.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Data with the columns seen in `fit`.
+
+        Returns
+        -------
+        X_kept : {array, sparse matrix} of shape (n_samples, n_selected)
+            The selected columns as they are.
+        """
+        refuse_masked(X, f"X of {type(self).__name__}")
+        return super().transform(X)
 
 
 class Estimator(CallbackSupportMixin, BaseEstimator):

@@ -1,19 +1,46 @@
 """One way to fit: parameters are checked, and an estimator changes only if its `fit` succeeds."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any, TypeVar
 
+import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import InvalidParameterError, validate_params
 
 from rarefy._callbacks import told_to_callbacks
+from rarefy._files import size_in_words
 from rarefy._input import passed, refuse_blocks
 from rarefy._journal import journal_of
 from rarefy._text_columns import about_columns
-from rarefy.exceptions import ParameterError
+from rarefy.exceptions import DegenerateDataError, MemoryBudgetError, ParameterError
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+@contextmanager
+def numerical(owner: str) -> Iterator[None]:
+    """Errors of arithmetic as one about the data, with what to do: far from 1, numbers overflow or vanish.
+
+    What is a fault of a program, such as a wrong index, is left as it is.
+    """
+    try:
+        yield
+    except MemoryError as error:
+        shape = getattr(error, "shape", None)  # of the array that numpy could not have
+        if shape is None:
+            raise
+        needed = size_in_words(float(np.prod([float(size) for size in shape])) * np.dtype(error.dtype).itemsize)  # type: ignore[attr-defined]
+        raise MemoryBudgetError(
+            f"{owner} needs {needed} for an array of shape {shape}, which the system does not give. Pass fewer samples "
+            "or features, or lower n_landmarks or n_components where there are such parameters."
+        ) from error
+    except (np.linalg.LinAlgError, ArithmeticError) as error:
+        raise DegenerateDataError(
+            f"{owner} came upon numbers that are too large or too small to compute with ({error}). Bring the data, "
+            "weights and parameters nearer to 1, for example by standardising the features."
+        ) from error
 
 
 def fit_method(fit: F) -> F:
@@ -33,11 +60,10 @@ def fit_method(fit: F) -> F:
         try:
             for name in fitted_names(self):
                 delattr(self, name)
-            with journal_of(self, args, kwargs):
+            with numerical(type(self).__name__), journal_of(self, args, kwargs):
                 return checked(self, *args, **kwargs)
         except BaseException as error:
-            vars(self).clear()
-            vars(self).update(before)
+            self.__dict__ = before  # in one step, which cannot be interrupted
             if isinstance(error, InvalidParameterError):
                 raise ParameterError(str(error)) from None
             clearer = about_columns(error, type(self).__name__, args[0] if args else kwargs.get("X"))
@@ -70,7 +96,8 @@ def checked_arguments(constraints: dict[str, Any]) -> Callable[[F], F]:
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             try:
-                return checked(*args, **kwargs)
+                with numerical(function.__name__):
+                    return checked(*args, **kwargs)
             except InvalidParameterError as error:
                 raise ParameterError(str(error)) from None
             except (TypeError, ValueError) as error:

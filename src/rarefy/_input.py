@@ -8,11 +8,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
+from rarefy._validation import check_array, refuse_masked, validate_data
 from rarefy.core.linalg.rows import Array, Index, Rows
 from rarefy.exceptions import ParameterError
+
+NO_Y = "no_validation"
+"""scikit-learn's word for a method that takes no y; None is a y that is missing."""
 
 
 @dataclass(frozen=True)
@@ -149,15 +153,17 @@ def passed(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ..
     return found, {name: known(name == "X", one) for name, one in kwargs.items()}
 
 
-def validated(estimator: Any, X: Any, y: Any = None, *, reset: bool = True, **options: Any) -> Any:
+def validated(estimator: Any, X: Any, y: Any = NO_Y, *, reset: bool = True, **options: Any) -> Any:
     """What `validate_data` returns; for blocks their `Rows` (and y as an array if one is given)."""
     if not isinstance(X, RowSource):
-        given = (X,) if y is None else (X, y)
-        return validate_data(estimator, *given, reset=reset, **options)
-    check_columns(estimator, X, reset)
+        return validate_data(estimator, X, y, reset=reset, **options)
     if y is None:
+        raise ParameterError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
+    check_columns(estimator, X, reset)
+    if isinstance(y, str) and y == NO_Y:
         return X.rows()
-    y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
+    refuse_masked(y, f"y of {type(estimator).__name__}")
+    y = check_array(y, "y", ensure_2d=False, dtype=None)
     check_consistent_length(X, y)
     if not options.get("multi_output"):
         y = column_or_1d(y, warn=True)

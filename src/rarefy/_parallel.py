@@ -9,6 +9,7 @@ from sklearn import get_config as get_sklearn_config
 
 from rarefy._callbacks import without_callbacks
 from rarefy._progress import progress_bar
+from rarefy._workers import end_with_parent
 from rarefy.config import config_context, get_config
 
 
@@ -55,6 +56,7 @@ def run_parallel(
 def _call(
     settings: tuple[dict[str, Any], dict[str, Any]], function: Callable[..., Any], arguments: Sequence[Any]
 ) -> Any:
+    end_with_parent()
     ours, theirs = settings
     with config_context(**ours), sklearn_context(**theirs), without_callbacks():
         return function(*arguments)

@@ -10,18 +10,28 @@ from sklearn.utils._param_validation import Interval
 
 from rarefy.exceptions import ParameterError
 
+_MOST = 2**63 - 1
+
 
 class Number(Interval):
     """An interval of numbers that leaves out True and False, which Python takes for 1 and 0."""
 
     def is_satisfied_by(self, val: Any) -> bool:
-        """Whether a value is a number in the interval."""
-        return not isinstance(val, (bool, np.bool_)) and super().is_satisfied_by(val)
+        """Whether a value is a number in the interval; integers beyond 64 bits are in none."""
+        if isinstance(val, (bool, np.bool_)) or (isinstance(val, int) and abs(val) > _MOST):
+            return False
+        return bool(super().is_satisfied_by(val.item() if isinstance(val, np.generic) else val))
 
 
+_SMALLEST, _LARGEST = 1e-100, 1e100
+"""Penalties, factors and tolerances that are larger, or smaller than its inverse, are refused: a product of three of
+them is no floating point number. Between them the unit of the data is anybody's choice."""
 COUNT = Number(Integral, 1, None, closed="left")
-POSITIVE = Number(Real, 0, None, closed="neither")
-NOT_NEGATIVE = Number(Real, 0, None, closed="left")
+POSITIVE = Number(Real, _SMALLEST, _LARGEST, closed="both")
+COST = Number(Real, 1e-60, 1e60, closed="both")
+"""Of losses whose sums are searched by Newton's method over many choices: it gets nowhere beyond that."""
+NOT_NEGATIVE = Number(Real, 0, _LARGEST, closed="both")
+ANY_REAL = Number(Real, -_LARGEST, _LARGEST, closed="both")
 SHARE = Number(Real, 0, 1, closed="neither")
 
 
@@ -51,9 +61,11 @@ def check_grid(name: str, values: Any, owner: str, *, zero: bool = False) -> NDA
     """
     try:
         numbers = np.asarray(values, dtype=np.float64).ravel()
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         numbers = np.array([])
-    if len(numbers) and np.all(np.isfinite(numbers)) and (numbers.min() > 0.0 or (zero and numbers.min() == 0.0)):
+    if len(numbers) and np.all((numbers <= _LARGEST) & ((numbers >= _SMALLEST) | (zero & (numbers == 0.0)))):
         return numbers
     sign = ">=" if zero else ">"
+    if len(numbers) and np.all(np.isfinite(numbers) & ((numbers > 0.0) | (zero & (numbers == 0.0)))):
+        raise ParameterError(f"{name} of {owner} must be between {_SMALLEST:g} and {_LARGEST:g}; got {values!r}.")
     raise ParameterError(f"{name} of {owner} must be finite numbers {sign} 0, at least one; got {values!r}.")

@@ -16,6 +16,11 @@ def new_axes(width: float = 6.0, height: float = 4.0) -> Any:
     return Figure(figsize=(width, height), layout="constrained").subplots()
 
 
+def as_it_is(name: Any) -> str:
+    """A name from the data for a picture: matplotlib would read formulas between dollar signs, and fail at most."""
+    return str(name).replace("$", r"\$")
+
+
 def data_frame(columns: Mapping[str, Any]) -> Any:
     """A pandas data frame."""
     try:

@@ -1,11 +1,12 @@
 """Grids of parameters, judged on held-out samples: what all searches share."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rarefy.core.linalg.rows import Index
 from rarefy.exceptions import ParameterError
 
 _TIE = 1e-12
@@ -20,6 +21,22 @@ def listed(name: str, grid: Any, default: Any, owner: str) -> Sequence[Any]:
     if not values:
         raise ParameterError(f"{name} of {owner} must have at least one value, or be None; got {grid!r}.")
     return values
+
+
+def checked_folds(folds: Iterable[Any], n: int, owner: str) -> list[tuple[Index, Index]]:
+    """Row numbers of training and test samples; splitters that callers write may give anything."""
+    found = []
+    for fold in folds:
+        parts = [np.asarray(part) for part in fold] if isinstance(fold, list | tuple) else []
+        masks = [np.flatnonzero(part) if part.dtype == bool and part.shape == (n,) else part for part in parts]
+        right = [part.ndim == 1 and part.dtype.kind in "iu" and np.all((part >= -n) & (part < n)) for part in masks]
+        if len(right) != 2 or not all(right):
+            raise ParameterError(
+                f"cv of {owner} must give pairs of row numbers from 0 to {n - 1}, of training and of test samples; "
+                f"got {fold!r:.200}."
+            )
+        found.append((masks[0].astype(np.intp), masks[1].astype(np.intp)))
+    return found
 
 
 def fold_means(table: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ _KINDS = {"M": "dates", "m": "times", "U": "text", "S": "text", "T": "text", "O"
 _LISTED = 5
 
 
-_SAID = ("could not convert", "could not be promoted", "float() argument", "Cannot convert")
+_SAID = ("could not convert", "could not be promoted", "float() argument", "Cannot convert", "has dates or times")
 """What numpy and its friends say about values that are not numbers."""
 
 

@@ -73,7 +73,7 @@ class ClusterError(RarefyError, RuntimeError):
 
 
 class MemoryBudgetError(RarefyError, MemoryError):
-    """A step needs more memory than the setting `memory_budget` allows."""
+    """A step needs more memory than the setting `memory_budget` allows, or than the system gives."""
 
 
 class ModelFileError(RarefyError, ValueError):

@@ -3,10 +3,11 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array, check_consistent_length
-from sklearn.utils.validation import _check_sample_weight, column_or_1d
+from sklearn.utils import check_consistent_length
+from sklearn.utils.validation import column_or_1d
 
 from rarefy._fit import checked_arguments
+from rarefy._validation import check_array, check_labels, check_weights
 from rarefy.core.ranking.mauc import ranked_share
 from rarefy.exceptions import DegenerateDataError
 
@@ -55,10 +56,10 @@ def mauc_score(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> float
     >>> mauc_score([0, 0, 1, 2], [0.1, 0.4, 0.3, 0.9])
     0.8
     """
-    y_true = column_or_1d(y_true)
-    y_score = column_or_1d(check_array(y_score, ensure_2d=False, dtype=np.float64))
+    y_true = check_labels(y_true, "y_true of mauc_score")
+    y_score = column_or_1d(check_array(y_score, "y_score", ensure_2d=False, dtype=np.float64))
     check_consistent_length(y_true, y_score)
-    weights = _check_sample_weight(sample_weight, y_score[:, None], dtype=np.float64, ensure_non_negative=True)
+    weights = check_weights(sample_weight, y_score[:, None], "mauc_score")
     _, codes = np.unique(y_true, return_inverse=True)
     n_levels = len(np.unique(codes[weights > 0.0]))
     if n_levels < 2:

@@ -275,7 +275,7 @@ def test_impossible_numbers_of_features_are_explained(estimator, data, bad):
         (RRQRSelector(past_rank="go"), "'past_rank' parameter of RRQRSelector must be a str among .* Got 'go'"),
         (ReliefSelector(n_neighbors=0), "'n_neighbors' parameter of ReliefSelector must be an int"),
         (ReliefSelector(n_neighbors=None), "'n_neighbors' parameter of ReliefSelector must be an int .* Got None"),
-        (LPSVMSelector(C=0), r"'C' parameter of LPSVMSelector must be a float in the range \(0.0, inf\). Got 0"),
+        (LPSVMSelector(C=0), r"'C' parameter of LPSVMSelector must be a float in the range \[1e-100, 1e\+100\]. Got 0"),
         (LPSVMSelector(C=np.inf), "'C' parameter of LPSVMSelector .* Got inf"),
     ],
 )

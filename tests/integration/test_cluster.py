@@ -59,7 +59,7 @@ def test_the_walk_of_the_guide(tmp_path):
 
 
 def test_a_worker_that_is_killed_does_not_change_the_result(client):
-    """Many more: trials/run.py --clusters."""
+    """Many more: make trials ONLY=clusters."""
     X, y = clusters.draw()
     D = da.from_array(X, chunks=(500, 20))
     known = clusters.prepared(X, y, D, names=("RankRC",))

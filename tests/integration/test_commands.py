@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 from trials.inputs import cases, places, prepared, run_case
-from trials.kills import kill_trial, write_table
+from trials.kills import Whole, kill_trial, write_table
 
 from properties.test_bad_tables import BAD
 from rarefy.cli._app import app
@@ -379,16 +379,16 @@ def test_damaged_models_and_certificates(payments, tmp_path):
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of Unix")
 def test_a_command_that_is_ended_leaves_nothing_by_halves(tmp_path):
-    table = write_table(tmp_path)
-    for seed in (0, 1, 2):  # many more: trials/run.py --kills
-        counts, faults = kill_trial(seed, table, {"select": 4.0, "rank": 3.0})
+    write_table(tmp_path)
+    for seed, name, seconds, files in ((0, "select", 4.0, 17), (3, "rank", 3.0, 9), (4, "convert", 3.0, 14)):
+        counts, faults = kill_trial(name, seed, tmp_path, Whole(seconds, files))  # many more: make trials ONLY=kills
         assert not faults, faults
         assert counts["violated"] == 0
 
 
 def test_a_sample_of_the_malformed_inputs(tmp_path):
     made = prepared(tmp_path)
-    for case, command in list(cases(300, 1, made))[3::8]:  # all of them: trials/run.py --inputs
+    for case, command in list(cases(300, 1, made))[3::8]:  # all of them: make trials ONLY=inputs
         refused, fault = run_case(case, command, made)
         assert fault is None
         assert refused or not case.refused
@@ -411,6 +411,8 @@ def test_places_that_cannot_be_read_or_written_to(tmp_path):
 
 def test_models_of_strangers_are_refused(tmp_path):
     from sklearn.feature_extraction import FeatureHasher
+    from sklearn.pipeline import Pipeline
+    from sklearn.preprocessing import FunctionTransformer
     from skops.io import dump
 
     class Stranger:
@@ -419,6 +421,20 @@ def test_models_of_strangers_are_refused(tmp_path):
     for name, content in (("a", {"format": "rarefy model 1", "pipeline": Stranger()}), ("b", FeatureHasher())):
         dump(content, tmp_path / f"{name}.skops")
         assert "Error" in run("score", tmp_path / f"{name}.skops", "x.csv", "--out", tmp_path / "o.csv", code=2).stderr
+    # What would run a command if it were built: a function of the system, and a class in the place of ours.
+    ran = tmp_path / "ran"
+    steps = [
+        ("table", FunctionTransformer(os.system)),
+        ("then", FunctionTransformer(os.mkdir, kw_args={"path": str(ran)})),
+    ]
+    dump({"format": "rarefy model 1", "pipeline": Pipeline(steps)}, tmp_path / "d.skops")
+    with zipfile.ZipFile(tmp_path / "d.skops") as old, zipfile.ZipFile(tmp_path / "e.skops", "w") as new:
+        forged = old.read("schema.json").decode().replace("sklearn.pipeline", "subprocess").replace("Pipeline", "Popen")
+        new.writestr("schema.json", forged)
+    for name in ("d", "e"):
+        said = run("score", tmp_path / f"{name}.skops", "x.csv", "--out", tmp_path / "o.csv", code=2).stderr
+        assert "which no model of rarefy has; it is not read" in said
+        assert not ran.exists()
     (tmp_path / "c.skops").write_bytes(b"PK\x03\x04 not a zip")
     run("score", tmp_path / "c.skops", "x.csv", "--out", tmp_path / "o.csv", code=2)
 

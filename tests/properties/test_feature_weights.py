@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from oracles.jets import Jet, exp
 from rarefy.core.feature_weights.classifiers import Classifiers
 from rarefy.core.feature_weights.kernel import FeatureKernel, Profile
-from rarefy.core.feature_weights.objectives import ReducedPoint, split, weight_step, whole_problem
+from rarefy.core.feature_weights.objectives import split, weight_step, whole_problem
 from rarefy.core.feature_weights.penalties import L1Penalty, SquaredPenalty
+from rarefy.core.feature_weights.reduced_point import ReducedPoint
 from rarefy.core.losses.hinge import SmoothedHinge
 
 

@@ -1,4 +1,4 @@
-"""Claims about rankers against other solvers and known distributions: a sample of ``trials/run.py --ranking``."""
+"""Claims about rankers against other solvers and known distributions: a sample of ``make trials ONLY=ranking``."""
 
 import pytest
 from trials.ranking import promise_trial, score_trial, solver_trial

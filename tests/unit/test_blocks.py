@@ -466,3 +466,12 @@ def test_an_error_of_the_reader_is_raised_in_its_turn():
         seen.extend(task for task, _ in reading)
     assert seen == [0, 1, 2]
     assert not readers()
+
+
+def test_a_list_of_pairs_is_written_like_their_iterator(tmp_path):
+    X, y = np.arange(12.0).reshape(4, 3), np.array([0, 1, 0, 1])
+    for i, (one, labels) in enumerate(((X, y), (sp.csr_array(X), y), (X.tolist(), y.tolist()))):
+        data = rarefy.blocks.from_arrays(tmp_path / str(i), [(one, labels), (one, labels)])
+        assert data.shape == (8, 3)
+        np.testing.assert_array_equal(data.target, np.tile(y, 2))
+    assert rarefy.blocks.from_arrays(tmp_path / "rows", [(1.0, 2.0), (3.0, 4.0)]).shape == (2, 2)

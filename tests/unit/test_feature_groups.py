@@ -264,7 +264,10 @@ def test_slopes_of_the_landmark_form_are_sums_over_columns():
     per_column = alone.slopes(z[problem.groups], Kp)
     totals = [per_column[problem.groups == g].sum() for g in range(5)]
     np.testing.assert_allclose(at.slopes(z, Kp), totals, rtol=1e-3, atol=1e-3)
-    np.testing.assert_allclose(at.slopes_of_all(problem, Kp), totals, rtol=1e-3, atol=1e-3)
+    as_is, in_all = at.slopes_of_all(problem, Kp)
+    np.testing.assert_allclose(as_is, totals, rtol=1e-3, atol=1e-3)
+    in_columns = alone.slopes_of_all(alone.problem, Kp)[1]
+    np.testing.assert_allclose(in_all, [in_columns[problem.groups == g].sum() for g in range(5)], rtol=1e-3, atol=1e-3)
 
 
 def test_a_fit_in_the_landmark_form(monkeypatch):

@@ -52,7 +52,20 @@ def test_slopes_are_those_of_plain_loops(small):
         expected[k] = -np.sum(K * (G @ at.B.T) * (X[:, k, None] - P[:, k]) ** 2)
         expected[k] -= 0.5 * np.sum(Kp * (at.B @ at.B.T) * (P[:, k, None] - P[:, k]) ** 2)
     np.testing.assert_allclose(at.slopes(z, Kp), expected, rtol=1e-3, atol=1e-3)
-    np.testing.assert_allclose(at.slopes_of_all(small, Kp), expected, rtol=1e-3, atol=1e-3)
+    as_is, in_all = at.slopes_of_all(small, Kp)
+    np.testing.assert_allclose(as_is, expected, rtol=1e-3, atol=1e-3)
+    share = [np.sum(one == of.Y) / np.sum(of.Y[at.landmarks] == one) for one in of.Y[at.landmarks, 0]]
+    pairs = K * (G @ (G[at.landmarks, 0] * share)[None, :])
+    expected = [0.5 * np.sum(pairs * (X[:, k, None] - P[:, k]) ** 2) for k in range(5)]
+    np.testing.assert_allclose(in_all, expected, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("seed", [2, 3, 4, 5])
+def test_partners_in_a_sum_are_brought_in(seed):
+    X = np.random.default_rng(seed).standard_normal((2000, 12))
+    problem = two_class_problem(X, np.sin(2.0 * X[:, 0]) + X[:, 1] > 0, 60.0)
+    found = landmark_selection(problem, 0.7 * np.eye(12)[0], choose_landmarks(problem, 60, 0), LandmarkSettings())
+    assert np.flatnonzero(found.support).tolist() == [0, 1]
 
 
 def test_features_that_lower_the_objective_are_brought_in_and_small_weights_dropped():

@@ -8,8 +8,8 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import rbf_kernel
 
 from rarefy.core.feature_weights.kernel import Profile
-from rarefy.core.feature_weights.objectives import ReducedPoint
 from rarefy.core.feature_weights.penalties import L1Penalty
+from rarefy.core.feature_weights.reduced_point import ReducedPoint
 from rarefy.core.feature_weights.regressors import explained, response_problem
 from rarefy.exceptions import RarefyWarning
 from rarefy.kernel import KernelFeatureRegressor

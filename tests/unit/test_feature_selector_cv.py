@@ -1,6 +1,7 @@
 """KernelFeatureSelectorCV: its choices recomputed from paths, folds that cannot be used, delegation, errors."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,8 @@ from feature_problems import crossed, plain_selector, products
 from rarefy.core.feature_weights.selection import Starts
 from rarefy.exceptions import DegenerateDataError, ParameterError, RarefyWarning
 from rarefy.kernel import KernelFeatureSelector, KernelFeatureSelectorCV
-from rarefy.kernel._feature_choice import FoldSearch, _Candidate
+from rarefy.kernel._feature_choice import FoldSearch, _Candidate, with_neighbours
+from rarefy.kernel._feature_grid import Fold, Grid
 
 ONES = {"inits": ("ones",), "penalties": ("squares",), "prunes": (0.0,)}
 PLAIN = {"inits": ("ones",), "penalties": ("weights",), "prunes": (0.0,)}
@@ -88,6 +90,14 @@ def test_hopeless_values_of_C_are_tried_in_two_folds_only():
     assert np.isfinite(scored.cv_scores_).all(), "the standard error of other scores is not known"
 
 
+def test_single_hopeless_combinations_are_tried_in_two_folds_only():
+    X, y = crossed(n=100)
+    model = KernelFeatureSelectorCV(rough(), Cs=[1.0], mus=[0.1, 1.0, 1e3], **PLAIN).fit(X, y)
+    assert np.isfinite(model.cv_scores_[0, :2]).all()
+    assert np.isfinite(model.cv_scores_[0, 2, :2]).all()
+    assert np.isnan(model.cv_scores_[0, 2, 2:]).all()
+
+
 def test_penalties_are_relative_to_the_samples_by_default():
     X, y = crossed(n=60)
     model = KernelFeatureSelectorCV(rough(), Cs=[2.0], cv=2, **PLAIN).fit(X, y)
@@ -119,9 +129,12 @@ def test_one_standard_error_takes_fewer_features():
     common = {"estimator": rough(), "Cs": [1.0], "mus": [0.1, 1.0, 4.0, 8.0], **PLAIN}
     best, few = (KernelFeatureSelectorCV(selection=rule, **common).fit(X, y) for rule in ("best", "one_se"))
     scores, sizes = few.cv_scores_[0], few.cv_n_features_[0].mean(axis=1)
+    complete = np.isfinite(scores).all(axis=1)  # a combination that is given up after two folds is not chosen
+    assert complete.sum() >= 3
+    scores, sizes, mus = scores[complete], sizes[complete], few.mus_[complete]
     top = scores.mean(axis=1).argmax()
     within = scores.mean(axis=1) >= scores[top].mean() - scores[top].std(ddof=1) / np.sqrt(5)
-    assert sizes[list(few.mus_).index(few.mu_)] == sizes[within].min()
+    assert sizes[list(mus).index(few.mu_)] == sizes[within].min()
     assert few.mu_ > best.mu_
 
 
@@ -164,7 +177,7 @@ def test_ties_go_to_fewer_features():
 
 def test_of_equal_scores_the_fewest_features_then_the_largest_mu_then_the_smallest_C():
     def candidate(at, score=0.5, n_features=7.0, prune=0.0):
-        return _Candidate(at, prune, score, 0.0, n_features, [])
+        return _Candidate(at, prune, score, score, 0.0, n_features, [])
 
     def best(*candidates):
         return max(candidates, key=FoldSearch._merit)
@@ -176,6 +189,37 @@ def test_of_equal_scores_the_fewest_features_then_the_largest_mu_then_the_smalle
     assert best(candidate((1, 1, 0), n_features=5.0, prune=0.2), fewer).prune == 0.2
     better = candidate((0, 0, 0), score=0.6)
     assert best(first, fewer, better) is better
+
+
+def test_a_lucky_combination_loses_against_one_whose_neighbours_are_good_as_well():
+    scores = {(0, 0, 0): 0.90, (0, 0, 1): 0.60, (0, 1, 0): 0.60, (0, 2, 0): 0.88, (0, 2, 1): 0.88, (0, 1, 1): 0.5}
+    cells = [_Candidate(at, 0.0, score, score, 0.0, 3.0, []) for at, score in scores.items()]
+    judged = {one.at: one.judged for one in with_neighbours(cells, np.array([0, 2, 1]))}
+    assert judged[0, 0, 0] == pytest.approx((2 * 0.90 + 0.60 + 0.88) / 4)  # the C in the middle is the last one
+    assert judged[0, 2, 1] == pytest.approx((2 * 0.88 + 0.88 + 0.60 + 0.50) / 5)
+    assert judged[0, 1, 0] == pytest.approx((2 * 0.60 + 0.88 + 0.50) / 4)
+    X, y = crossed(n=60)
+    model = KernelFeatureSelectorCV(rough(), Cs=[1.0], cv=3, prunes=(0.0,)).fit(X, y)
+    mean = model.cv_scores_[0].mean(axis=1)
+    padded = np.concatenate([[np.nan], mean, [np.nan]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        own = np.nanmean([padded[1:-1], padded[1:-1], padded[:-2], padded[2:]], axis=0)
+    chosen = list(model.mus_).index(model.mu_)
+    assert own[chosen] == pytest.approx(np.max(own[np.isfinite(mean)]))
+    assert model.held_out_score_ == pytest.approx(mean[chosen])
+
+
+def test_scores_that_differ_by_less_than_one_held_out_sample_are_equal():
+    folds = [Fold(np.arange(40), np.arange(10)) for _ in range(5)]
+    cells = [_Candidate((0, 0, j), 0.0, score, score, 0.0, size, []) for j, (score, size) in enumerate(SIZES)]
+    for relative, scorer, expected in ((True, None, 3.0), (False, None, 6.0), (True, max, 6.0)):
+        search = FoldSearch([], scorer, None, folds, Grid(np.ones(1), np.ones(4), relative), None)
+        assert max(cells, key=search._order(cells)).n_features == expected
+
+
+SIZES = [(0.900, 6.0), (0.885, 3.0), (0.879, 2.0), (0.500, 1.0)]
+"""Scores on 50 samples, and numbers of features: the second is less than one sample below the best, the third not."""
 
 
 def test_starts_and_penalties_are_tried_and_the_best_is_kept():

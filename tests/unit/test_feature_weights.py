@@ -3,15 +3,19 @@
 import numpy as np
 import pytest
 
+import rarefy.core.feature_weights.selection as selection
 from feature_problems import crossed, two_class_problem
 from rarefy.core.feature_weights.alternating import _weight_half
 from rarefy.core.feature_weights.classifiers import Classifiers
 from rarefy.core.feature_weights.curvature import smallest_curvature
 from rarefy.core.feature_weights.joint import reduced
-from rarefy.core.feature_weights.objectives import ReducedPoint, WholePoint
+from rarefy.core.feature_weights.kernel import FeatureKernel
+from rarefy.core.feature_weights.objectives import WholePoint
 from rarefy.core.feature_weights.penalties import L1Penalty, SquaredPenalty
 from rarefy.core.feature_weights.problem import Problem, Solution
+from rarefy.core.feature_weights.reduced_point import AnyCentres, GaussianCentres, ReducedPoint
 from rarefy.core.feature_weights.search import run_search
+from rarefy.core.feature_weights.selection import Line, SearchSettings, Starts, best_of_starts
 from rarefy.core.feature_weights.starts import _promising, nearly_identity, scaled_start, screened_search
 from rarefy.core.solvers.trust_region import Minimum
 
@@ -265,3 +269,65 @@ def test_screening_compares_features_alone_and_beside_the_others():
     field = _promising(two_class_problem(X, y, 1.0), np.ones(300), 20)
     assert len(set(field)) == 20
     assert {100, 200} <= set(field)
+
+
+@pytest.mark.parametrize("groups", [None, np.array([0, 1, 0, 2, 2])])
+def test_sums_over_centres_without_a_matrix_are_those_with_one(groups):
+    rng = np.random.default_rng(0)
+    X, beta = 3.0 + rng.standard_normal((30, 5)), rng.standard_normal(30)
+    part = FeatureKernel(X, X, groups=groups)
+    K, M = part.matrix(np.full(part.n_weights, 0.4)), rng.standard_normal((30, 30))
+    fast, plain = GaussianCentres(part, K, beta), AnyCentres(part, K, beta[:, None])
+    np.testing.assert_allclose(fast.slopes, plain.slopes, rtol=1e-9)
+    w = rng.standard_normal(part.n_weights)
+    changes = [one.change(w, lambda pushed: M @ pushed) for one in (fast, plain)]
+    np.testing.assert_allclose(*changes, rtol=1e-9)
+
+
+def test_a_search_that_starts_at_its_end_returns_it_with_its_classifiers():
+    problem = two_class_problem(*crossed(), mu=1.0)
+    end = reduced(problem, np.full(6, 0.5))
+    again = reduced(problem, end.z, start=(end.B, end.b))
+    B, b, value = problem.solve_classifiers(again.z)
+    assert again.n_iter <= 2
+    np.testing.assert_allclose(again.objective, value, rtol=1e-9)
+    np.testing.assert_allclose(again.B, B, atol=1e-6 * np.abs(B).max())
+    np.testing.assert_allclose(again.b, b, atol=1e-6)
+
+
+def test_problems_with_other_classifiers_share_what_is_known_about_the_samples():
+    problem, few = two_class_problem(*crossed(), mu=1.0), np.array([1, 4])
+    other = problem.with_mu(3.0).with_cost(2.0)
+    assert other.among(few).X is problem.among(few).X
+    assert other.kernel() is problem.kernel()
+    assert (problem.among(few).classifiers, other.among(few).classifiers) == (problem.classifiers, other.classifiers)
+    z = np.array([0.0, 0.7, 0.0, 0.0, 0.9, 0.0])
+    fresh = Problem(problem.X, other.classifiers)
+    assert other.solve_classifiers(z)[2] == pytest.approx(fresh.solve_classifiers(z)[2], rel=1e-12)
+
+
+def test_starts_that_are_far_behind_wait_until_they_are_not(monkeypatch):
+    X = np.random.default_rng(3).standard_normal((80, 12))
+    problem, searches = two_class_problem(X, X[:, 1] * X[:, 4] > 0, mu=1.0).with_cost(4.0), []
+    monkeypatch.setattr(selection, "run_search", lambda *a, **k: searches.append(1) or run_search(*a, **k))
+    starts = Starts((np.ones(12), np.where(np.isin(np.arange(12), [1, 4]), 1.0, 0.0)))
+    ends, counts = [], []
+    for behind in (np.inf, 1.05):
+        searches.clear()
+        settings = SearchSettings(method="reduced", tol=1e-2, behind=behind)
+        mus = np.array([0.2, 0.4, 0.8, 1.6, 4.0, 8.0, 16.0, 24.0])
+        ends.append([best for *_, best in best_of_starts(problem, starts, mus, settings)])
+        counts.append(len(searches))
+    for every, few in zip(*ends, strict=True):
+        assert few.objective <= 1.01 * every.objective
+    assert counts[1] < counts[0]
+    assert np.flatnonzero(ends[1][0].z).tolist() != [1, 4]
+    assert np.flatnonzero(ends[1][-1].z).tolist() == [1, 4], "the start that waited wins in the end"
+
+
+def test_the_objective_of_a_waiting_start_is_that_of_its_weights():
+    problem = two_class_problem(*crossed(), mu=1.0)
+    line = Line(0, problem, reduced(problem, np.full(6, 0.5)))
+    for other in (problem.with_mu(4.0), problem.with_cost(4.0), problem.with_cost(0.5).with_mu(0.1)):
+        moved = line.at(other).solution
+        assert moved.objective == pytest.approx(other.solve_classifiers(moved.z)[2], rel=1e-6)

@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 
 from feature_problems import plain_selector, two_class_problem
-from rarefy.core.feature_weights.interactions import _NARROW, _balanced_rows, best_interactions
+from rarefy.core.feature_weights.interactions import (
+    _GLANCE,
+    _NARROW,
+    _all_triples,
+    _balanced_rows,
+    _best_triple,
+    best_interactions,
+)
 from rarefy.core.feature_weights.problem import Solution
 from rarefy.core.feature_weights.samples import hold_out, judge_labels
 from rarefy.core.feature_weights.starts import pruned_search
@@ -118,6 +125,17 @@ def test_of_many_features_some_are_compared(monkeypatch):
     found = best_interactions(two_class_problem(X, y, 1.0), np.ones(40, dtype=bool))
     assert 7 in found.pair
     assert 7 in found.triple
+
+
+def test_a_triple_that_some_pairs_of_samples_point_at_is_the_best_by_all_pairs():
+    X, y = parity(250, 14, 3, 3)
+    i, j = np.triu_indices(250, 1)
+    assert len(i) > 2 * _GLANCE, "so that some pairs are compared first"
+    K = np.exp(-_NARROW * (X[i] - X[j]) ** 2).T.astype(np.float32)
+    agree = np.where(y[i] == y[j], 1.0, -1.0).astype(np.float32)
+    triples, share = _all_triples(K, agree)
+    np.testing.assert_array_equal(_best_triple(K, agree), triples[np.argmax(share)])
+    assert _best_triple(K, agree).tolist() == [0, 1, 2]
 
 
 def test_too_few_features_for_a_pair_or_a_triple():

@@ -1,5 +1,6 @@
 """Displays: what is drawn is what the values say, on the axes that were given, and pyplot is left alone."""
 
+import io
 import subprocess
 import sys
 from dataclasses import replace
@@ -27,7 +28,7 @@ from rarefy.inspection import (
 )
 from rarefy.kernel import KernelFeatureSelector, KernelFeatureSelectorCV, SubspaceLPSVC
 from rarefy.ranking import OrdinalRankRC, RankRC, RankRCCV, certify_threshold
-from rarefy.selection import BestSubsetSelector, BSSSelector, RandomSelector, RRQRSelector
+from rarefy.selection import BestSubsetSelector, BSSSelector, InformationGainSelector, RandomSelector, RRQRSelector
 
 
 @pytest.fixture(scope="module")
@@ -475,3 +476,15 @@ def test_what_is_not_installed_is_named(module, message, monkeypatch, selector, 
             PathDisplay([1.0], [1.0]).plot()
         with pytest.raises(MissingExtraError, match=message):
             CertificateDisplay.from_estimator(selector)
+
+
+@pytest.mark.parametrize("name", [r"$\foo$", r"$", "$$", r"\$x^{$", r"a_{b"])
+def test_names_that_look_like_formulas_are_drawn_as_they_are(name):
+    X = pd.DataFrame(np.random.default_rng(0).standard_normal((30, 4)), columns=[name, "b", "c", r"$\frac$"])
+    y = (X["b"] > 0).astype(int)
+    selector = InformationGainSelector(2).fit(X, y)
+    axes = [selector.plot(), rarefy.selection_stability(selector, X, y, n_splits=3, random_state=0).plot()]
+    for ax in axes:
+        ax.figure.savefig(io.BytesIO(), format="svg")
+        shown = [label.get_text().replace(r"\$", "$") for label in ax.get_yticklabels()]
+        assert {name, r"$\frac$"} <= set(shown)

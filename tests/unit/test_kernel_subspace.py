@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
 from rarefy.exceptions import DegenerateDataError, ParameterError, TruncatedRankWarning
-from rarefy.kernel import KernelSubspace, SubspaceLPSVC, _extraction, _kernels
+from rarefy.kernel import KernelSubspace, SubspaceLPSVC, _extraction, _functions
 
 RULES = ["random", "kmeans", "leverage", "cholesky"]
 
@@ -206,7 +206,7 @@ def test_a_kernel_matrix_that_is_not_symmetric_is_refused(estimator, rule):
 
 def test_blocks_do_not_change_the_coordinates(X, monkeypatch):
     before = KernelSubspace(4, kernel="spline", random_state=0).fit(X).transform(X)
-    monkeypatch.setattr(_kernels, "_BLOCK_ENTRIES", 100)
+    monkeypatch.setattr(_functions, "_BLOCK_ENTRIES", 100)
     monkeypatch.setattr(_extraction, "_BLOCK_ENTRIES", 100)
     np.testing.assert_allclose(KernelSubspace(4, kernel="spline", random_state=0).fit(X).transform(X), before)
 

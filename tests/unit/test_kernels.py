@@ -7,7 +7,7 @@ from sklearn.metrics.pairwise import chi2_kernel, rbf_kernel
 from sklearn.svm import SVC
 
 from rarefy.exceptions import ParameterError
-from rarefy.kernel import _kernels, histogram_intersection_kernel, spline_kernel, wave_kernel
+from rarefy.kernel import _functions, histogram_intersection_kernel, spline_kernel, wave_kernel
 from rarefy.kernel._gaussian import gaussian_kernel
 from rarefy.kernel._kernels import KERNELS, BoundKernel, bind_kernel, resolve_gamma
 from rarefy.kernel._units import column_variances
@@ -87,7 +87,7 @@ def test_gaussian_kernel_of_sparse_samples_is_that_of_dense_ones(X):
 @pytest.mark.parametrize("kernel", [histogram_intersection_kernel, spline_kernel])
 def test_blocks_do_not_change_kernel_values(X, monkeypatch, kernel):
     before = kernel(X, X[:7])
-    monkeypatch.setattr(_kernels, "_BLOCK_ENTRIES", 100)
+    monkeypatch.setattr(_functions, "_BLOCK_ENTRIES", 100)
     np.testing.assert_array_equal(kernel(X, X[:7]), before)
 
 

@@ -478,7 +478,7 @@ def test_stopping_early_is_reported_at_the_line_of_the_user():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"alpha": 0.0}, r"'alpha' parameter of RankRC must be a float in the range \(0"),
+        ({"alpha": 0.0}, r"'alpha' parameter of RankRC must be a float in the range \[1e-100"),
         ({"alpha": np.inf}, r"'alpha' parameter of RankRC"),
         ({"basis": "some"}, r"'basis' parameter of RankRC must be a str among .*Got 'some'"),
         ({"basis": [0, 500]}, r"basis of RankRC.* row numbers from 0 to 149"),

@@ -28,6 +28,7 @@ from rarefy.core.linalg.class_pairs import ClassPairs
 from rarefy.core.linalg.columns import column_deviations, gathered
 from rarefy.core.linalg.rough_rows import RoughRows
 from rarefy.core.linalg.rows import DenseRows, Rows, SparseRows, TransposedRows, as_rows, streamed_gram
+from rarefy.core.linalg.with_ones import WithOnes
 
 FORMS = {
     "dense": lambda A: DenseRows(A),
@@ -85,6 +86,11 @@ PAIRS = {
     "class pairs": lambda pairs: pairs,
     "class pairs, transposed twice": lambda pairs: pairs.T.T,
     "transposed class pairs": lambda pairs: pairs.T,
+}
+WITH_ONES = {
+    "with ones": lambda X: WithOnes(DenseRows(X)),
+    "with twos, float32 csr by two": lambda X: WithOnes(SparseRows(sp.csr_array(X.astype(np.float32))), 2.0, 2.0),
+    "with ones, transposed": lambda X: WithOnes(DenseRows(X)).T,
 }
 
 
@@ -144,7 +150,7 @@ def class_pairs():
     return ClassPairs.of(DenseRows(F), labels, 3), np.array(dense)
 
 
-@pytest.fixture(params=[*FORMS, *PAIRS])
+@pytest.fixture(params=[*FORMS, *PAIRS, *WITH_ONES])
 def case(request, monkeypatch):
     """A form of Rows and the matrix that it holds."""
     monkeypatch.setattr(rows_module, "BLOCK_ENTRIES", 40)  # several blocks, the last one ragged
@@ -156,6 +162,11 @@ def case(request, monkeypatch):
     rng = np.random.default_rng(0)
     # Values that float32 holds exactly, so that all forms hold the same matrix.
     A = np.round(rng.standard_normal((37, 5)) * 8) / 8 * (rng.random((37, 5)) < 0.5)
+    if request.param in WITH_ONES:
+        form = WITH_ONES[request.param](A[:, :-1])
+        A[:, -1] = 1.0
+        A *= 2.0 if "twos" in request.param else 1.0
+        return form, A.T if "transposed" in request.param else A
     return FORMS[request.param](A), A
 
 
@@ -173,6 +184,7 @@ def test_every_class_of_rows_has_a_form():
     """Also those of other modules: whoever adds one adds it here."""
     pairs, _ = class_pairs()
     used = {type(make(np.eye(3))) for make in FORMS.values()} | {type(make(pairs)) for make in PAIRS.values()}
+    used |= {type(make(np.eye(3))) for make in WITH_ONES.values()}
     streamed = {
         KernelRows,
         DaskRows,
@@ -184,7 +196,7 @@ def test_every_class_of_rows_has_a_form():
         ColumnsOf,
         StreamedColumns,
     }
-    assert used == {DenseRows, SparseRows, ClassPairs, TransposedRows} | streamed
+    assert used == {DenseRows, SparseRows, ClassPairs, TransposedRows, WithOnes} | streamed
     found = set()
     for package in (rarefy.core.linalg, rarefy.core.svm, rarefy.backends):
         for info in pkgutil.iter_modules(package.__path__):

@@ -308,7 +308,7 @@ def test_progress_is_shown_if_the_settings_ask_for_it(capsys):
         ({"norm": True}, r"'norm' parameter of SubspaceLPSVC"),
         ({"multi_class": "ovo"}, r"'multi_class' parameter of SubspaceLPSVC must be a str among"),
         ({"multi_class": "direct", "norm": 2}, r"is a linear program for norm=1 and norm='inf'; got norm=2"),
-        ({"tol": 0.0}, r"'tol' parameter of SubspaceLPSVC must be a float in the range \(0"),
+        ({"tol": 0.0}, r"'tol' parameter of SubspaceLPSVC must be a float in the range \[1e-100"),
         ({"max_iter": 0}, r"'max_iter' parameter of SubspaceLPSVC must be an int"),
         ({"class_weight": {0: -1}}, r"class_weight of SubspaceLPSVC must have finite factors >= 0"),
         ({"class_weight": {0: 1.0, 1: np.nan}}, r"class_weight of SubspaceLPSVC must have finite factors >= 0"),

@@ -85,7 +85,7 @@ def test_other_rules_are_refused_with_those_that_are_known(rule):
     allowed = (
         "The 'threshold' parameter of RankRC must be 'frequency', 'f1', {'cost': a number > 0}, {'recall': a share in "
         "(0, 1)}, {'share': a share in (0, 1)}, {'false_positive_rate': a share in (0, 1)} or a promise like {"
-        "'recall': 0.9, 'confidence': 0.95} or a float in the range (-inf, inf). Got "
+        "'recall': 0.9, 'confidence': 0.95} or a float in the range [-1e+100, 1e+100]. Got "
     )
     with pytest.raises(ParameterError, match=re.escape(f"{allowed}{rule!r}")):
         RankRC(threshold=rule, basis="rare").fit(*rare_data())

@@ -185,3 +185,16 @@ def test_a_known_least_curvature_saves_products_and_keeps_the_promised_accuracy(
         assert known.value + least <= 1.01 * tol * (1e-3 + abs(known.value))
         saved += plain.n_products - known.n_products
     assert saved > 0
+
+
+def test_variables_land_on_their_bounds_unless_the_function_is_higher_there():
+    A, c = np.diag([0.0, 2.0]), np.array([-1.0, 2.0])  # the first variable is pushed to its bound
+    at = quadratic(A, c)
+    start, options = np.array([1.0, 3.0]), {"lower": np.zeros(2), "tol": 1e-6}
+    landed = trust_region(at, start, land=True, **options)
+    plain = trust_region(at, start, **options)
+    assert landed.x[0] == 0.0 < plain.x[0]
+    assert landed.n_iter <= plain.n_iter
+    np.testing.assert_allclose(landed.x, [0.0, 1.0], atol=1e-3)
+    jump = function(lambda x: at(x).value + (x[0] == 0.0), lambda x: A @ x - c, lambda x: A)
+    assert trust_region(jump, start, land=True, **options).x[0] > 0.0

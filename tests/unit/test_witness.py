@@ -61,7 +61,7 @@ def test_weights_groups_and_scales_against_repeated_scaled_rows(loss):
     for pair in itertools.combinations(range(3), 2):
         kept = np.isin(groups, pair)
         assert found.over(2) <= dual_value(scaled[twice][:, kept], y[twice], 2.0, loss, (beta / weight)[twice])
-    above = objective_above(scaled, y[:, None], costs, loss, w[:, None], np.array([b]))
+    above = objective_above(as_rows(scaled), y[:, None], costs, loss, w[:, None], np.array([b]))
     exact = primal_value(scaled[twice], y[twice], 2.0, loss, w, b)
     assert exact <= above
     assert above <= float(exact.mid()) * (1 + 1e-11)

@@ -28,7 +28,7 @@ _BUDGET_SHARE = 1 / 16
 """Of the memory budget, what one buffer takes; there are two, and products need some of the same size."""
 _BUFFERS = 2
 _CACHED_SHARE = 0.5
-"""Of the machine's memory: larger data would not stay in the system's cache until the next pass, and leave it."""
+"""Of the computer's memory: larger data would not stay in the system's cache until the next pass, and leave it."""
 _AGAIN = "Write the folder again, or copy it again from where it came."
 
 

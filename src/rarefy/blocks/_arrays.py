@@ -96,7 +96,10 @@ def from_arrays(
 
 def _is_one(X: Any) -> bool:
     """Whether this is one matrix, and not several that come one after the other."""
-    return sp.issparse(X) or hasattr(X, "shape") or (isinstance(X, list) and bool(X) and np.ndim(X[0]) == 1)
+    if not isinstance(X, list) or not X:
+        return sp.issparse(X) or hasattr(X, "shape")
+    is_pair = isinstance(X[0], tuple) and bool(X[0]) and (sp.issparse(X[0][0]) or np.ndim(X[0][0]) == 2)
+    return not is_pair and np.ndim(X[0]) == 1
 
 
 def _items(X: Any, y: Any) -> Iterator[tuple[Any, Any]]:

@@ -9,7 +9,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from rarefy._fit import numerical
 from rarefy._input import validated_alone
+from rarefy._parameters import NOT_NEGATIVE
 from rarefy.certificates._claims import Claims
 from rarefy.certificates._columns import all_names, kept_names, positions_by_name
 from rarefy.certificates._equality import EqualByContent
@@ -199,6 +201,7 @@ class Certificate(Claims, EqualByContent):
         """The certificate in words."""
         return "\n".join(sentences(self))
 
+    @numerical("Certificate.verify")
     def verify(self, X: Any, y: Any = None, *, tol: float = 1e-8) -> Verification:
         """Recompute from the data by another route: Householder QR, then Lanczos on the operator.
 
@@ -223,6 +226,8 @@ class Certificate(Claims, EqualByContent):
         verification : Verification
             True in a condition if the data agree with the certificate; with what was found and the `reason` if not.
         """
+        if not NOT_NEGATIVE.is_satisfied_by(tol):
+            raise ParameterError(f"tol of Certificate.verify must be a number >= 0; got {tol!r}.")
         faults = impossible({f.name: getattr(self, f.name) for f in fields(self)})
         if faults:
             return Verification.refused("; ".join(faults))

@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 from rarefy._fit import checked_arguments
 from rarefy._input import validated_alone
 from rarefy._parameters import COUNT, POSITIVE, SHARE, draw_seed
+from rarefy._validation import check_labels, refuse_masked
 from rarefy.certificates._certificate import Certificate, make_certificate
 from rarefy.certificates._columns import all_names, checked_weights, support_indices
 from rarefy.certificates._fingerprint import fingerprint
@@ -137,8 +138,11 @@ def _measurement(rows: Rows, selection: Selection, rank: float | None) -> Measur
 def _with_labels(
     found: Certificate, X: Rows, y: Any, loss: LossName, C: float | None, alpha: float | None
 ) -> Certificate:
+    refuse_masked(y, "y of certify")
     y = np.asarray(y)
     check_consistent_length(X, y)
+    if y.ndim == 1 and y.dtype.kind != "f":
+        y = check_labels(y, "y of certify")
     if alpha is not None:
         if C is not None:
             raise ParameterError("certify takes C or alpha, not both: C multiplies the losses, alpha the penalty.")

@@ -4,9 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array
 
+from rarefy._fit import checked_arguments
+from rarefy._parameters import check_grid
 from rarefy._pictures import data_frame, new_axes
+from rarefy._validation import check_array
 from rarefy.certificates._columns import checked_weights, support_indices
 from rarefy.core.certificates.kernel_values import Regularised
 from rarefy.core.certificates.pencil import Pencil, row_pencil
@@ -114,6 +116,7 @@ class RidgeCurve:
         return ax
 
 
+@checked_arguments({})
 def ridge_curve(X: Any, support: Any, weights: Any = None, *, alphas: Any = None) -> RidgeCurve:
     """Say what a subset of features keeps of ridge regression, from small penalties to large ones.
 
@@ -149,7 +152,7 @@ def ridge_curve(X: Any, support: Any, weights: Any = None, *, alphas: Any = None
     if alphas is None:
         mean = float(pencil.mu.sum()) * pencil.scale / X.shape[0] or 1.0
         alphas = mean * np.logspace(-6, 2, 33)
-    alphas = np.sort(np.asarray(alphas, dtype=np.float64))
-    if alphas.ndim != 1 or not len(alphas) or not np.all(np.isfinite(alphas) & (alphas > 0.0)):
-        raise ParameterError(f"alphas of ridge_curve must be finite penalties > 0; got {alphas!r}.")
+    if np.ndim(alphas) != 1:
+        raise ParameterError(f"alphas of ridge_curve must be a list of penalties > 0; got {alphas!r}.")
+    alphas = np.sort(check_grid("alphas", alphas, "ridge_curve"))
     return RidgeCurve(alphas, tuple(pencil_curve(pencil, alphas.tolist())), pencil)

@@ -3,13 +3,16 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils import check_consistent_length
 
+from rarefy._fit import numerical
+from rarefy._validation import check_array, check_labels
 from rarefy.core.linalg.rows import as_rows
 from rarefy.core.svm.hulls import Ball, enclosing_ball, squared_margin
 from rarefy.exceptions import ParameterError
 
 
+@numerical("minimum_enclosing_ball")
 def minimum_enclosing_ball(X: Any) -> Ball:
     """Find the smallest ball around the rows of X.
 
@@ -33,6 +36,7 @@ def minimum_enclosing_ball(X: Any) -> Ball:
     return enclosing_ball(as_rows(_checked(X)))
 
 
+@numerical("hard_margin2")
 def hard_margin2(X: Any, y: Any) -> float:
     """Compute the squared margin of the hard-margin linear SVM with intercept; 0 when the classes overlap.
 
@@ -56,7 +60,7 @@ def hard_margin2(X: Any, y: Any) -> float:
     >>> round(rarefy.hard_margin2([[0.0], [1.0], [4.0]], ["a", "a", "b"]), 12)
     2.25
     """
-    X, y = _checked(X), column_or_1d(y)
+    X, y = _checked(X), check_labels(y, "y of hard_margin2")
     check_consistent_length(X, y)
     classes, groups = np.unique(y, return_inverse=True)
     if len(classes) != 2:

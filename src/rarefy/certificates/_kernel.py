@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from rarefy._fit import numerical
 from rarefy._pictures import data_frame
 from rarefy.certificates._claims import Kind
 from rarefy.certificates._equality import EqualByContent
@@ -193,6 +194,7 @@ class KernelCertificate(EqualByContent):
         """Share of the trace of K that is kept, where K_kept <= K."""
         return min(1.0, self.trace_ratio) if self.nested else None
 
+    @numerical("KernelCertificate.verify")
     def verify(self, K: Any, K_kept: Any, y: Any = None) -> Verification:
         """Recompute from the matrices by another route: eigenvectors of K, then singular values on its range.
 

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array
 
+from rarefy._validation import check_array
 from rarefy.core.certificates.kernel_values import Regularised
 from rarefy.core.certificates.measurement import EPS, RESOLVED
 from rarefy.core.linalg.rows import Array
@@ -44,7 +44,7 @@ def checked_kernels(K: Any, K_kept: Any, owner: str) -> tuple[Array, Array]:
 
 
 def _checked(K: Any, name: str, owner: str) -> Array:
-    A = np.asarray(check_array(K, dtype=np.float64, input_name=name), dtype=np.float64)
+    A = np.asarray(check_array(K, name, dtype=np.float64, input_name=name), dtype=np.float64)
     if A.shape[0] != A.shape[1]:
         raise ParameterError(f"{name} of {owner} must be a square matrix of kernel values; got shape {A.shape}.")
     size = float(np.abs(A).max())

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rarefy._validation import check_labels
 from rarefy.certificates._objective import targets
 from rarefy.core.certificates.witness import Witnesses, lower_bound, upper_bound
 from rarefy.core.linalg.columns import dense_columns
@@ -55,7 +56,7 @@ def _all_rows_faults(c: "Certificate", X: Rows, indices: Index, y: Any) -> list[
 
 def measured(X: Rows, indices: Index, weights: Any, y: Any) -> dict[str, float]:
     """Squared margins between two classes, and squared radii, before and after a selection."""
-    classes, groups = np.unique(y, return_inverse=True)
+    classes, groups = np.unique(check_labels(y, "y"), return_inverse=True)
     if len(classes) != 2:
         raise ParameterError(
             f"A margin lies between two classes; y has {len(classes)}. Pass one pair of classes, or leave y out."

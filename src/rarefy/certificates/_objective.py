@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from rarefy._validation import check_array, check_labels
 from rarefy.core.certificates.witness import Witnesses, lower_bound, upper_bound
 from rarefy.core.linalg.columns import dense_columns
 from rarefy.core.linalg.rows import Array, Index, Rows
@@ -15,7 +15,7 @@ from rarefy.core.svm.linear_model import linear_model
 from rarefy.exceptions import ParameterError
 
 _SHAVED = 1e-9
-"""Both bounds are stated this much on the safe side, so that another machine's rounding still agrees."""
+"""Both bounds are stated this much on the safe side, so that another computer's rounding still agrees."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,9 +124,9 @@ def targets(y: Any, loss: LossName) -> Array:
     """One column a model: -1 and 1 for classes (each against the rest if more than two), or numbers to be fitted."""
     y = np.asarray(y)
     if loss == "squared" and y.dtype.kind in "fiu":
-        Y = check_array(y, ensure_2d=False, dtype=np.float64)
+        Y = check_array(y, "y", ensure_2d=False, dtype=np.float64)
         return Y.reshape(-1, 1) if Y.ndim == 1 else Y
-    y = column_or_1d(y)
+    y = check_labels(y, "y")
     check_classification_targets(y)
     classes = np.unique(y)
     if len(classes) < 2:

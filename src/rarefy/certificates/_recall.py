@@ -4,9 +4,9 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.utils import check_array
 
 from rarefy._pictures import data_frame, new_axes
+from rarefy._validation import check_array
 from rarefy.certificates._equality import EqualByContent
 from rarefy.certificates._html import certificate_html
 from rarefy.certificates._json_values import checked_fields, flag, integer, number, numbers, plain, text
@@ -151,7 +151,7 @@ class RecallCertificate(EqualByContent):
         """
         faults = self._faults()
         if scores is not None and not faults:
-            given = np.sort(check_array(scores, ensure_2d=False, dtype=np.float64).ravel())
+            given = np.sort(check_array(scores, "scores", ensure_2d=False, dtype=np.float64).ravel())
             if not np.array_equal(given, self.scores):
                 faults.append("the scores are not those that are stored")
         nothing = np.nan, np.nan

@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils import check_consistent_length, column_or_1d
 
 from rarefy._fit import checked_arguments
 from rarefy._parameters import NOT_NEGATIVE, POSITIVE
+from rarefy._validation import check_array
 from rarefy.certificates._columns import support_indices
 from rarefy.core.certificates.ridge import PredictionChange, fixed_design_risk, prediction_change
 from rarefy.core.linalg.rows import Array, as_rows
@@ -48,7 +49,7 @@ def ridge_risk(K: Any, z: Any, *, alpha: float, noise_variance: float = 1.0) -> 
     >>> rarefy.ridge_risk(np.eye(2), [[1.0, 0.0], [1.0, 0.0]], alpha=1.0)
     array([0.5 , 0.25])
     """
-    K, z = check_array(K, dtype=np.float64), check_array(z, ensure_2d=False, dtype=np.float64)
+    K, z = check_array(K, "K", dtype=np.float64), check_array(z, "z", ensure_2d=False, dtype=np.float64)
     if K.shape != (len(z), len(z)):
         raise ParameterError(
             f"K of ridge_risk must be a square matrix with one row for each entry of z; got {K.shape} and {z.shape}."
@@ -150,8 +151,8 @@ def certified_signs(X: Any, indices: Any, weights: Any, y: Any, queries: Any, *,
 def _change(caller: str, X: Any, indices: Any, weights: Any, y: Any, queries: Any, alpha: float) -> PredictionChange:
     """Check what was given and enclose the differences."""
     accepted: dict[str, Any] = {"accept_sparse": ("csr", "csc"), "dtype": (np.float64, np.float32)}
-    X, queries = check_array(X, **accepted), check_array(queries, **accepted)
-    y = column_or_1d(check_array(y, ensure_2d=False, dtype=np.float64))
+    X, queries = check_array(X, **accepted), check_array(queries, "queries", **accepted)
+    y = column_or_1d(check_array(y, "y", ensure_2d=False, dtype=np.float64))
     check_consistent_length(X, y)
     indices = np.asarray(indices)
     if indices.dtype.kind not in "iu":
@@ -166,4 +167,5 @@ def _change(caller: str, X: Any, indices: Any, weights: Any, y: Any, queries: An
     spec = decompose(rows).leading()
     if not spec.rank:
         raise DegenerateDataError("X has no entry that is not zero: there is nothing to predict with.")
-    return prediction_change(rows, Selection(indices, weights), y, as_rows(queries), float(alpha), spec)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what overflows is a bound of infinity
+        return prediction_change(rows, Selection(indices, weights), y, as_rows(queries), float(alpha), spec)

@@ -6,8 +6,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rarefy._fit import numerical
 from rarefy._input import validated_alone
 from rarefy._pictures import data_frame
+from rarefy._validation import check_weights, refuse_masked
 from rarefy.certificates._columns import kept_names
 from rarefy.certificates._equality import EqualByContent
 from rarefy.certificates._fingerprint import same_data
@@ -186,6 +188,7 @@ class SubsetCertificate(EqualByContent):
         lines.append(f"Proved to be in every best choice: {always}; in none: {never}; open: {still_open}.")
         return "\n".join(lines)
 
+    @numerical("SubsetCertificate.verify")
     def verify(self, X: Any, y: Any, *, sample_weight: Any = None) -> Verification:
         """Put the points into the data and see what they prove.
 
@@ -307,15 +310,14 @@ def weighted_rows(X: Rows, C: float, Y: Array, sample_weight: Any) -> tuple[Rows
     """Rows with a positive weight, their costs and their targets."""
     if sample_weight is None:
         return X, np.full(X.shape[0], C), Y
+    refuse_masked(sample_weight, "sample_weight")
     given = np.asarray(sample_weight)
     weight = given.astype(np.float64) if given.dtype.kind in "biuf" else np.zeros(0)
     if weight.shape != (X.shape[0],) or not np.all(np.isfinite(weight) & (weight >= 0.0)):
         raise ParameterError(
             f"sample_weight must be {X.shape[0]} finite numbers >= 0; got shape {given.shape} of type {given.dtype}."
         )
-    counted = np.flatnonzero(weight > 0.0)
-    if not len(counted):
-        raise ParameterError("sample_weight is zero for every sample; at least one must count.")
+    counted = np.flatnonzero(check_weights(weight, weight[:, None], "a best subset") > 0.0)
     return X.subset(counted), C * weight[counted], Y[counted]
 
 

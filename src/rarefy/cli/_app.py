@@ -76,6 +76,9 @@ class _Commands(click.Group):
             message = " ".join(error.format_message().split())
             click.echo(f"Error: {message}{hint}", err=True)
             sys.exit(error.exit_code)
+        except OSError as error:  # such as a disk that is full when a page is written
+            click.echo(f"Error: {error.filename or 'a file'}: {error.strerror or error}.", err=True)
+            sys.exit(2)
         except click.Abort:
             click.echo("Stopped. Nothing was written that is not complete.", err=True)
             sys.exit(130)

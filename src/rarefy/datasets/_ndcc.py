@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 
 from rarefy._fit import checked_arguments
 from rarefy._parameters import COUNT, NOT_NEGATIVE, POSITIVE, Number
+from rarefy.exceptions import ParameterError
 
 _RADII = (1.0, 2.0, 3.0)
 
@@ -17,7 +18,7 @@ _RADII = (1.0, 2.0, 3.0)
     {
         "n_samples": [COUNT],
         "n_informative": [COUNT],
-        "n_noise": [Number(Integral, 0, None, closed="left")],
+        "n_noise": [Number(Integral, 0, 2**31, closed="both")],
         "concentration": [POSITIVE],
         "spread": [NOT_NEGATIVE],
         "random_state": ["random_state"],
@@ -91,6 +92,8 @@ def make_ndcc(
     labels = np.concatenate([(-1.0) ** cube * np.concatenate([signs, -signs]) for cube in range(len(_RADII))])
     vertices = np.vstack([radius * sides for radius in _RADII])
     shares = rng.dirichlet(np.full(len(vertices), float(concentration)))
+    if not np.isfinite(shares).all():
+        raise ParameterError(f"concentration={concentration:g} of make_ndcc is too small for shares of clusters.")
     factors = np.stack([_factor(rng, n_informative, spread) for _ in vertices])
     which = rng.choice(len(vertices), size=n_samples, p=shares)
     around = np.einsum("nij,nj->ni", factors[which], rng.standard_normal((n_samples, n_informative)))

@@ -15,7 +15,7 @@ from rarefy.exceptions import ParameterError
 
 @checked_arguments(
     {
-        "n_samples": [Number(Integral, 2, None, closed="left")],
+        "n_samples": [Number(Integral, 2, 2**31, closed="both")],
         "n_features": [COUNT],
         "n_relevant": [COUNT],
         "random_state": ["random_state"],

@@ -28,7 +28,7 @@ _VOWELS = "a e i o u ea ou"
 @checked_arguments(
     {
         "n_samples": [COUNT],
-        "n_features": [Number(Integral, 1000, None, closed="left")],
+        "n_features": [Number(Integral, 1000, 2**31, closed="both")],
         "lift": [NOT_NEGATIVE],
         "random_state": ["random_state"],
     }

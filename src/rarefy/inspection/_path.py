@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from rarefy._pictures import new_axes
+from rarefy._pictures import as_it_is, new_axes
 from rarefy.core.linalg.rows import Array
 from rarefy.exceptions import ParameterError
 from rarefy.inspection._display import Display
@@ -117,7 +117,7 @@ class PathDisplay(Display):
             )
         if self.names is not None and len(self.lines_) <= _LABELLED:
             for line, name in zip(self.lines_, self.names, strict=True):
-                line.set_label(str(name))
+                line.set_label(as_it_is(name))
         if self.chosen is not None:
             label = f"chosen {self.parameter} = {self.chosen:.3g}"
             self.chosen_ = drawn.axvline(self.chosen, color="0.35", linestyle="--", linewidth=1, label=label)

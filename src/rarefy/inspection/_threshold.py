@@ -5,10 +5,11 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.pipeline import Pipeline
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from rarefy._pictures import new_axes
+from rarefy._validation import check_array, check_labels
 from rarefy.certificates import RecallCertificate
 from rarefy.core.linalg.rows import Array
 from rarefy.exceptions import ParameterError
@@ -210,7 +211,7 @@ class ThresholdDisplay(Display):
         if not all(hasattr(ranker, name) for name in ("score_samples", "threshold_", "rare_class_")):
             raise ParameterError(f"{_NAME} needs a RankRC or RankRCCV; got {type(ranker).__name__}.")
         scores = _held_out_scores(ranker) if X is None else estimator.score_samples(X)
-        y = column_or_1d(y)
+        y = check_labels(y, "y")
         check_consistent_length(scores, y)
         scored = np.isfinite(scores)  # held-out scores are NaN for samples in no fold
         promise = ranker.threshold_certificate_
@@ -228,10 +229,10 @@ def _held_out_scores(ranker: Any) -> Array:
 
 
 def _checked(y_true: Any, scores: Any) -> tuple[Any, Array]:
-    scores = check_array(scores, ensure_2d=False, dtype=np.float64)
+    scores = check_array(scores, "scores", ensure_2d=False, dtype=np.float64)
     if scores.ndim != 1:
         raise ParameterError(f"scores of {_NAME} must have one dimension; got shape {scores.shape}.")
-    y_true = column_or_1d(y_true)
+    y_true = check_labels(y_true, "y_true")
     check_consistent_length(scores, y_true)
     return y_true, scores
 

@@ -3,7 +3,7 @@
 from rarefy.kernel._feature_regressor import KernelFeatureRegressor
 from rarefy.kernel._feature_selector import KernelFeatureSelector
 from rarefy.kernel._feature_selector_cv import KernelFeatureSelectorCV
-from rarefy.kernel._kernels import histogram_intersection_kernel, spline_kernel, wave_kernel
+from rarefy.kernel._functions import histogram_intersection_kernel, spline_kernel, wave_kernel
 from rarefy.kernel._path import RegularizationPath
 from rarefy.kernel._subspace import KernelSubspace
 from rarefy.kernel._subspace_lp import SubspaceLPSVC

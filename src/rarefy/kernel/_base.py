@@ -1,15 +1,14 @@
 """What all estimators with a `kernel` share: which input they take, and which parameters the kernel has."""
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import validate_data
 
 from rarefy._estimator import Estimator
 from rarefy._input import RowSource, as_source, validated
-from rarefy._parameters import POSITIVE, Number
+from rarefy._parameters import ANY_REAL, POSITIVE
+from rarefy._validation import validate_data
 from rarefy.backends.samples import Samples
 from rarefy.core.linalg.rows import Array
 from rarefy.exceptions import ParameterError
@@ -20,7 +19,7 @@ KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
     "kernel": [StrOptions(set(NAMES)), callable],
     "gamma": [StrOptions({"scale", "auto", "mean_distance"}), POSITIVE, None],
     "degree": [POSITIVE],
-    "coef0": [Number(Real, None, None, closed="neither")],
+    "coef0": [ANY_REAL],
     "kernel_params": [dict, None],
 }
 

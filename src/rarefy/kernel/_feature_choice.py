@@ -30,7 +30,7 @@ from rarefy.kernel._feature_selector import KernelFeatureSelector
 _FIRST = 2
 """Folds in which all values of C are tried."""
 _ERRORS = 2.0
-"""A value of C that is worse by so many standard errors in these folds is not tried in the others."""
+"""A combination that is worse by so many standard errors in these folds is not tried in the others."""
 _PRUNED = 4
 """Cells that are pruned by all shares."""
 
@@ -100,11 +100,10 @@ class Choice:
         right, total = 0.0, 0.0
         for fold in self.folds:
             judge = Judge(model, None, samples, fold)
-            problem = judge.task.problem
-            z = model.raw_feature_weights_ * judge.task.units.of_weights(problem.profile)
             # In the units of the fold the weights of a group differ.
-            task = replace(judge.task, problem=replace(problem, groups=None))
-            cell = solved_cell(task, self.mu, z)
+            problem = replace(judge.task.problem, groups=None)
+            z = model.raw_feature_weights_ * judge.task.units.of_weights(problem.profile)
+            cell = solved_cell(problem, self.mu, z)
             weight = float(samples.weights[fold.test].sum())
             right += weight * judge(self.mu, cell.described(rough_settings(model))).score
             total += weight
@@ -116,6 +115,8 @@ class _Candidate:
     at: At
     prune: float
     score: float
+    judged: float
+    """The score with a part of those of the neighbours."""
     spread: float
     n_features: float
     trials: list[Trial]
@@ -146,94 +147,132 @@ class FoldSearch:
             )
         shape = (len(self.selectors), len(self.grid.Cs), len(self.grid.mus), len(self.folds))
         table = ScoreTable(np.full(shape, np.nan), np.zeros(shape, dtype=np.intp), {}, usable)
-        parts = {k: (list(range(shape[1])), shape[2]) for k in range(shape[0])}
+        every = np.ones(shape[:3], dtype=bool)
         # The standard error is known for the accuracy only.
         first = usable[:_FIRST] if self.scorer is None else usable
-        self._try(table, parts, first)
+        self._try(table, every, first)
         if len(first) < len(usable):
-            self._try(table, self._promising(table, first), usable[len(first) :])
+            rows = sum(len(self.folds[f].test) for f in first)
+            self._try(table, self._promising(table, first, rows), usable[len(first) :])
         return table
 
-    def _try(self, table: ScoreTable, parts: dict[int, tuple[list[int], int]], folds: Sequence[int]) -> None:
-        """Some of the Cs and mus of some of the selectors in some of the folds."""
-        tasks = [(k, f) for k in parts for f in folds]
+    def _try(self, table: ScoreTable, wanted: NDArray[np.bool_], folds: Sequence[int]) -> None:
+        """Some of the cells in some of the folds."""
+        tasks = [(int(k), f) for k in np.flatnonzero(wanted.any(axis=(1, 2))) for f in folds]
         found = run_parallel(
             score_grid,
-            [
-                (self._copy(k, 1.0), self.scorer, self.samples, self.folds[f], self.grid.part(*parts[k]))
-                for k, f in tasks
-            ],
+            [(self._copy(k, 1.0), self.scorer, self.samples, self.folds[f], self.grid, wanted[k]) for k, f in tasks],
             n_jobs=self.n_jobs,
             label="folds",
         )
         for (k, f), cells in zip(tasks, found, strict=True):
             for (i, j), trial in cells.items():
-                at = (k, parts[k][0][i], j, f)
+                at = (k, i, j, f)
                 table.trials[at], table.scores[at], table.counts[at] = trial, trial.score, trial.n_features
 
-    def _promising(self, table: ScoreTable, first: Sequence[int]) -> dict[int, tuple[list[int], int]]:
-        """For each selector the Cs, and how many of the mus, that are not hopeless after the first folds."""
+    @staticmethod
+    def _promising(table: ScoreTable, first: Sequence[int], rows: int) -> NDArray[np.bool_]:
+        """The cells that are not hopeless after the first folds, which have so many test samples."""
         mean = table.scores[..., first].mean(axis=3)
-        best, rows = float(mean.max()), sum(len(self.folds[f].test) for f in first)
+        best = float(mean.max())
         error = np.sqrt(max(best * (1.0 - best), 1.0 / rows) / rows)
-        near = mean >= best - _ERRORS * error
-        parts = {}
-        for k in range(len(near)):
-            Cs, last = np.flatnonzero(near[k].any(axis=1)), np.flatnonzero(near[k].any(axis=0))
-            if len(Cs):
-                parts[k] = (Cs.tolist(), int(last[-1]) + 1)
-        return parts
+        return np.asarray(mean >= best - _ERRORS * error)
 
     def choose(self, table: ScoreTable, shares: list[float], selection: str) -> Choice:
         """The best cell and share, or the one with the fewest features that is not much worse."""
-        cells = [self._candidate(table, at) for at in table.complete()]
-        cells.sort(key=self._merit, reverse=True)
+        complete = table.complete()
+        cells = [_summed(at, 0.0, [table.trials[(*at, f)] for f in table.usable]) for at in complete]
+        if self.grid.relative:
+            cells = with_neighbours(cells, np.argsort(np.argsort(self.grid.Cs, kind="stable")))
+        cells.sort(key=self._order(cells), reverse=True)
         if selection == "one_se":
-            within = [one for one in cells if one.score >= cells[0].score - cells[0].spread]
+            within = [one for one in cells if one.judged >= cells[0].judged - cells[0].spread]
             cells = [cells[0], *sorted(within, key=lambda one: one.n_features)][: _PRUNED + 1]
-        pruned = [found for one in cells[:_PRUNED] for found in self._pruned(table, one, shares)]
-        best = max(pruned, key=self._merit)
+        pruned = self._pruned(table, cells[:_PRUNED], shares)
+        best = max(pruned, key=self._order(pruned))
         if selection == "one_se":
-            near = [one for one in pruned if one.score >= best.score - best.spread]
-            best = min(near, key=lambda one: (one.n_features, -one.score, -one.at[2]))
+            near = [one for one in pruned if one.judged >= best.judged - best.spread]
+            best = min(near, key=lambda one: (one.n_features, -one.judged, -one.at[2]))
         k, i, j = best.at
         whole = self._copy(k, float(self.grid.Cs[i]))
-        mus = self.grid.part([i], len(self.grid.mus)).penalties(_task_of(whole.set_params(C=1.0), self.samples))[0]
+        mus = self.grid.part([i]).penalties(_task_of(whole.set_params(C=1.0), self.samples))[0]
         folds = [self.folds[f] for f in table.usable]
         return Choice(k, float(self.grid.Cs[i]), mus, float(mus[j]), best.prune, best.score, best.trials, folds)
+
+    def _order(self, cells: list[_Candidate]) -> Callable[[_Candidate], tuple[Any, ...]]:
+        """By merit; but with neighbours in the scores, those less than one held-out sample below the best are equal."""
+        if not self.grid.relative or self.scorer is not None:
+            return self._merit
+        top, one_sample = max(one.judged for one in cells), 1.0 / sum(len(fold.test) for fold in self.folds)
+
+        def order(one: _Candidate) -> tuple[Any, ...]:
+            equal = one.judged > top - one_sample + 1e-12
+            return (equal, -one.n_features if equal else 0.0, *self._merit(one))
+
+        return order
 
     @staticmethod
     def _merit(one: _Candidate) -> tuple[float, ...]:
         """The highest score, then the fewest features, the smallest share, the largest mu, the smallest C."""
         k, i, j = one.at
-        return (round(one.score, 12), -one.n_features, -one.prune, j, -i, -k)
+        return (round(one.judged, 12), -one.n_features, -one.prune, j, -i, -k)
 
-    def _candidate(self, table: ScoreTable, at: At) -> _Candidate:
-        return _summed(at, 0.0, [table.trials[(*at, f)] for f in table.usable])
-
-    def _pruned(self, table: ScoreTable, one: _Candidate, shares: list[float]) -> list[_Candidate]:
-        """The same cell with all shares; what is not pruned is known already."""
-        k, i, _ = one.at
+    def _pruned(self, table: ScoreTable, cells: list[_Candidate], shares: list[float]) -> list[_Candidate]:
+        """The same cells with all shares; what is not pruned is known already."""
         positive = [share for share in shares if share > 0.0]
-        tasks = [
-            (self._copy(k, float(self.grid.Cs[i])), self.scorer, self.samples, self.folds[f], trial, positive)
-            for f, trial in zip(table.usable, one.trials, strict=True)
-        ]
-        found = run_parallel(score_pruned, tasks, n_jobs=self.n_jobs, label="pruned") if positive else []
-        return [one] * (0.0 in shares) + [
-            _summed(one.at, share, [fold[s] for fold in found]) for s, share in enumerate(positive)
-        ]
+        pruned = list(cells) if 0.0 in shares else []
+        for k in dict.fromkeys(one.at[0] for one in cells) if positive else ():
+            own = [one for one in cells if one.at[0] == k]
+            tasks = [
+                (
+                    self._copy(k, 1.0),
+                    self.scorer,
+                    self.samples,
+                    self.folds[f],
+                    [(float(self.grid.Cs[one.at[1]]), one.trials[place]) for one in own],
+                    positive,
+                )
+                for place, f in enumerate(table.usable)
+            ]
+            found = run_parallel(score_pruned, tasks, n_jobs=self.n_jobs, label="pruned")
+            pruned += [
+                _summed(one.at, share, [fold[c][s] for fold in found], one.judged - one.score)
+                for c, one in enumerate(own)
+                for s, share in enumerate(positive)
+            ]
+        return pruned
 
     def _copy(self, k: int, C: float) -> KernelFeatureSelector:
         own = self.selectors[k]
         return type(own)(**own.get_params(deep=False)).set_params(C=C, mu="auto")
 
 
-def _summed(at: At, prune: float, trials: list[Trial]) -> _Candidate:
+def _summed(at: At, prune: float, trials: list[Trial], shift: float = 0.0) -> _Candidate:
     scores = np.array([trial.score for trial in trials])
     spread = float(scores.std(ddof=1) / np.sqrt(len(scores))) if len(scores) > 1 else 0.0
     size = float(np.mean([trial.n_features for trial in trials]))
-    return _Candidate(at, prune, float(scores.mean()), spread, size, trials)
+    score = float(scores.mean())
+    return _Candidate(at, prune, score, score + shift, spread, size, trials)
+
+
+def with_neighbours(cells: list[_Candidate], place: NDArray[np.intp]) -> list[_Candidate]:
+    """Each cell judged by its score, twice, and those of its neighbours in C and mu; `place` of each C in order.
+
+    The best of many scores is too high by chance; a cell whose neighbours are good as well is good more often.
+    """
+
+    def spot(one: _Candidate) -> At:
+        k, i, j = one.at
+        return k, int(place[i]), j
+
+    scores = {spot(one): one.score for one in cells}
+
+    def judged(one: _Candidate) -> float:
+        k, i, j = spot(one)
+        beside = [scores[at] for at in ((k, i - 1, j), (k, i + 1, j), (k, i, j - 1), (k, i, j + 1)) if at in scores]
+        return float(np.mean([one.score, one.score, *beside]))
+
+    return [replace(one, judged=judged(one)) for one in cells]
 
 
 def _task_of(selector: KernelFeatureSelector, samples: Samples) -> Any:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.core.feature_weights.grid import Cell, prune_cell, selection_grid, warm_settings, with_cost
-from rarefy.core.feature_weights.problem import Solution
+from rarefy.core.feature_weights.grid import Cell, prune_cell, selection_grid, warm_settings
+from rarefy.core.feature_weights.problem import Problem, Solution
 from rarefy.core.feature_weights.samples import automatic_mu
 from rarefy.core.feature_weights.selection import FeatureSelection, SearchSettings, start_weights
 from rarefy.core.linalg.rows import Array
@@ -19,6 +19,8 @@ from rarefy.kernel._feature_selector import KernelFeatureSelector
 
 ROUGH = 1e-2
 """Tolerance of searches in the folds: enough to compare scores."""
+BEHIND = 1.05
+"""Starts whose objective is higher than the best by more than this factor wait until it is not."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +46,11 @@ class Grid:
         """A row of penalties for each C."""
         if not self.relative:
             return np.tile(self.mus, (len(self.Cs), 1))
-        return np.array([self.mus * automatic_mu(with_cost(task.problem, float(C))) for C in self.Cs])
+        return np.array([self.mus * automatic_mu(task.problem.with_cost(float(C))) for C in self.Cs])
 
-    def part(self, rows: Sequence[int], n_mus: int) -> "Grid":
-        """Some of the Cs and the first penalties."""
-        return replace(self, Cs=self.Cs[list(rows)], mus=self.mus[:n_mus])
+    def part(self, rows: Sequence[int]) -> "Grid":
+        """Some of the Cs."""
+        return replace(self, Cs=self.Cs[list(rows)])
 
 
 @dataclass(frozen=True)
@@ -113,21 +115,27 @@ class Judge:
 def rough_settings(selector: KernelFeatureSelector) -> SearchSettings:
     """How to search in the folds: without the curvature, and to the accuracy that the comparison needs."""
     own = warm_settings(selector._settings())
-    return replace(own, tol=max(own.tol, ROUGH), curvature=False, prune=0.0, grown=1)
+    behind = np.inf if own.method == "gmkl" else BEHIND  # the objective of GMKL is not that of its classifiers
+    return replace(own, tol=max(own.tol, ROUGH), checked=False, prune=0.0, grown=1, behind=behind)
 
 
 def score_grid(
-    selector: KernelFeatureSelector, scorer: Callable[..., float] | None, samples: Samples, fold: Fold, grid: Grid
+    selector: KernelFeatureSelector,
+    scorer: Callable[..., float] | None,
+    samples: Samples,
+    fold: Fold,
+    grid: Grid,
+    wanted: NDArray[np.bool_],
 ) -> dict[tuple[int, int], Trial]:
-    """Learn all cells on the training samples of a fold, and score them on the others."""
+    """Learn the wanted cells on the training samples of a fold, and score them on the others."""
     judge = Judge(selector.set_params(C=1.0), scorer, samples, fold)
     penalties = grid.penalties(judge.task)
     groups = judge.task.problem.groups
     init = check_start("inits", selector.init, samples.X.shape[1], "KernelFeatureSelectorCV", groups)
     settings = rough_settings(selector)
     starts = start_weights(judge.task.problem, init)
-    cells = selection_grid(judge.task.problem, starts, grid.Cs, penalties, settings)
-    return {at: judge(float(penalties[at]), cell.described(settings)) for at, cell in cells.items()}
+    cells = selection_grid(judge.task.problem, starts, grid.Cs, penalties, settings, wanted)
+    return {at: judge(float(penalties[at]), cells[at].described(settings)) for at in cells if wanted[at]}
 
 
 def score_pruned(
@@ -135,18 +143,25 @@ def score_pruned(
     scorer: Callable[..., float] | None,
     samples: Samples,
     fold: Fold,
-    trial: Trial,
+    trials: Sequence[tuple[float, Trial]],
     shares: Sequence[float],
-) -> list[Trial]:
-    """Prune one model of a fold by several shares."""
-    judge = Judge(selector, scorer, samples, fold)
-    settings = rough_settings(selector)
-    cell = solved_cell(judge.task, trial.mu, trial.weights)
-    return [judge(trial.mu, prune_cell(cell, share, settings).described(settings)) for share in shares]
+) -> list[list[Trial]]:
+    """Prune models of a fold by several shares; each comes with its C."""
+    judge = Judge(selector.set_params(C=1.0), scorer, samples, fold)
+    settings, scales = rough_settings(selector), judge.task.problem.scales
+    found = []
+    for C, trial in trials:
+        size = trial.weights * scales
+        if not np.any((size > 0.0) & (size < max(shares) * size.max())):
+            found.append([trial] * len(shares))
+            continue
+        cell = solved_cell(judge.task.problem.with_cost(C), trial.mu, trial.weights)
+        found.append([judge(trial.mu, prune_cell(cell, share, settings).described(settings)) for share in shares])
+    return found
 
 
-def solved_cell(task: Task, mu: float, weights: Array) -> Cell:
+def solved_cell(problem: Problem, mu: float, weights: Array) -> Cell:
     """The classifiers for given weights."""
-    problem = task.problem.with_mu(mu)
+    problem = problem.with_mu(mu)
     B, b, value = problem.solve_classifiers(weights)
     return Cell(problem, Solution(weights, B, b, value, (value,), 0, True))

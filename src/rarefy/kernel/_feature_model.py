@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from rarefy._estimator import ColumnSelector
 from rarefy._parameters import draw_seed
 from rarefy._progress import progress_line
+from rarefy._validation import validate_data
 from rarefy.core.feature_weights.kernel import Profile
 from rarefy.core.feature_weights.landmarks import LandmarkSettings, choose_landmarks, landmark_selection
 from rarefy.core.feature_weights.penalties import PENALTIES
@@ -35,7 +36,7 @@ from rarefy.core.feature_weights.selection import (
 )
 from rarefy.core.linalg.rows import Array
 from rarefy.core.losses.hinge import SmoothedHinge
-from rarefy.exceptions import ParameterError
+from rarefy.exceptions import DegenerateDataError, ParameterError
 from rarefy.kernel._feature_samples import check_groups, check_start, encode_classes, to_dense
 
 LARGEST = 3000
@@ -56,13 +57,22 @@ class Task:
     group_labels: NDArray[Any]
 
 
-class FeatureWeightsModel(SelectorMixin):
+_LARGEST_POWER = 100.0
+"""Digits of the largest value of a polynomial kernel: it is squared."""
+
+
+class FeatureWeightsModel(ColumnSelector):
     """What is done with parameters, samples and results; the estimator itself has the words."""
 
     def _task(self, X: Array, y: NDArray[Any], weights: Array) -> Task:
         """The problem to solve, without samples of weight zero."""
         counted = weights > 0.0
         classes, labels = encode_classes(y[counted], type(self).__name__)
+        if self.kernel == "poly" and self.degree * np.log10(max(float(self.coef0), 1.0)) > _LARGEST_POWER:
+            raise ParameterError(
+                f"coef0={self.coef0:g} to the power of degree={self.degree:g} is too large to compute with; lower one "
+                f"of these parameters of {type(self).__name__}."
+            )
         group_labels, groups = check_groups(self.groups, X.shape[1], type(self).__name__)
         problem = labelled_problem(
             X[counted],
@@ -174,14 +184,21 @@ class FeatureWeightsModel(SelectorMixin):
     def _scores_within(self, X: Array) -> Array:
         """The scores of validated samples."""
         units, nonzero = Units(self.mean_, self.scale_), np.flatnonzero(self.feature_weights_ > 0.0)
-        return decision_scores(
-            units.apply(X[:, nonzero], nonzero),
-            self.feature_weights_[nonzero],
-            units.apply(self.support_vectors_, nonzero),
-            self.dual_coef_,
-            self.intercept_,
-            self._profile,
-        )
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = decision_scores(
+                units.apply(X[:, nonzero], nonzero),
+                self.feature_weights_[nonzero],
+                units.apply(self.support_vectors_, nonzero),
+                self.dual_coef_,
+                self.intercept_,
+                self._profile,
+            )
+        if not np.isfinite(scores).all():
+            raise DegenerateDataError(
+                f"{type(self).__name__} has no finite scores for samples as large as these: X goes up to "
+                f"{np.abs(X).max():.3g}. Bring them nearer to the samples that it was fitted on."
+            )
+        return scores
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self, "feature_weights_")

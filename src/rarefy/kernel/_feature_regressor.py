@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from rarefy._estimator import Estimator
 from rarefy._fit import fit_method
 from rarefy._parameters import COUNT, NOT_NEGATIVE, POSITIVE, SHARE, Number
 from rarefy._selection_table import SelectionTable
+from rarefy._validation import check_weights, validate_data
 from rarefy._warnings import warn_user
 from rarefy.core.feature_weights.kernel import Profile, Shape
 from rarefy.core.feature_weights.penalties import PENALTIES
@@ -198,7 +198,7 @@ class KernelFeatureRegressor(SelectionTable, FeatureWeightsModel, RegressorMixin
         """
         owner = type(self).__name__
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True, ensure_min_samples=2)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weights = check_weights(sample_weight, X, type(self).__name__)
         if not weights.any():
             raise DegenerateDataError(f"{owner} needs samples of positive weight; all sample weights are zero.")
         task, centre, unit = self._response_task(to_dense(X), np.asarray(y, dtype=np.float64), weights)

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from rarefy._validation import check_labels, check_weights, validate_data
 from rarefy._warnings import warn_user
 from rarefy.core.feature_weights.grouping import shared, spread
 from rarefy.core.feature_weights.samples import Validation
@@ -27,16 +27,10 @@ def validate_samples(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tupl
     Double precision, because distances are differences of squares, which lose half of the digits.
     """
     X, y = validate_data(estimator, X, y, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_min_samples=2)
+    y = check_labels(y, f"y of {type(estimator).__name__}")
     check_classification_targets(y)
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    X = to_dense(X)
-    with np.errstate(over="ignore"):
-        if not np.isfinite(np.vdot(X, X)):
-            raise DegenerateDataError(
-                f"{type(estimator).__name__} computes squared distances, and those of X are too large for a floating "
-                f"point number: X goes up to {np.abs(X).max():.3g}. Standardise the features."
-            )
-    return X, y, weights
+    weights = check_weights(sample_weight, X, type(estimator).__name__)
+    return to_dense(X), y, weights
 
 
 def to_dense(X: Any) -> Array:

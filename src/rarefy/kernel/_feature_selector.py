@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import validate_data
 
 from rarefy._estimator import Estimator
 from rarefy._fit import check_parameters, fit_method
 from rarefy._parameters import COUNT, NOT_NEGATIVE, POSITIVE, SHARE, Number, check_grid
 from rarefy._selection_table import SelectionTable
+from rarefy._validation import validate_data
 from rarefy.core.feature_weights.kernel import Shape
 from rarefy.core.feature_weights.penalties import PENALTIES
 from rarefy.core.feature_weights.samples import automatic_mu

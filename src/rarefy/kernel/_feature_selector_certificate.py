@@ -3,10 +3,11 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from rarefy._fit import checked_arguments
 from rarefy._parameters import POSITIVE
+from rarefy._validation import validate_data
 from rarefy.certificates import KernelCertificate, certify_kernels
 from rarefy.core.feature_weights.kernel import FeatureKernel, Profile
 from rarefy.core.linalg.rows import Array

@@ -7,17 +7,18 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, clone
-from sklearn.feature_selection import SelectorMixin
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from rarefy._cv_table import CVTable, fold_scores
 from rarefy._delegation import delegated
-from rarefy._estimator import Estimator
+from rarefy._estimator import ColumnSelector, Estimator
 from rarefy._fit import check_parameters, fit_method
 from rarefy._parameters import check_grid, resolved_seed
+from rarefy._search import checked_folds
+from rarefy._validation import validate_data
 from rarefy.core.feature_weights.penalties import PENALTIES
 from rarefy.exceptions import ParameterError
 from rarefy.kernel._feature_choice import Choice, FoldSearch, ScoreTable, check_shares, final_model
@@ -38,14 +39,16 @@ FACTORS = np.array([1 / 64, 1 / 16, 1 / 4, 1 / 2, 1.0, 2.0])
 """Penalties to try, relative to the automatic one."""
 
 
-class KernelFeatureSelectorCV(CVTable, SelectorMixin, ClassifierMixin, Estimator):
+class KernelFeatureSelectorCV(CVTable, ColumnSelector, ClassifierMixin, Estimator):
     """KernelFeatureSelector with C, mu and the share to prune chosen by cross-validation.
 
-    In every fold all combinations of C and mu are learned, each from the solution of a neighbour. Of two or more folds
-    values of C are left out in the others if their accuracy in the first two is lower than the best by more than two
-    standard errors. The best combinations are pruned by several shares, and the best of all is learned from all
-    samples: along its path, and from the weights that the folds found; the lowest objective is kept. Of equal scores
-    the one with the fewest features wins, on average over the folds; then the largest mu and the smallest C.
+    In every fold all combinations of C and mu are learned, each from the solution of a neighbour. Combinations are left
+    out of the third and later folds if their accuracy in the first two is lower than the best by more than two standard
+    errors. With the automatic penalties a combination is judged by twice its score and those of its neighbours in C and
+    mu, because the best of many scores is often a lucky one; then scores less than one held-out sample below the best
+    count as equal. The best combinations are pruned by several shares, and the best of all is learned from all samples:
+    along its path, and from the weights that the folds found; the lowest objective is kept. Of equal scores the one
+    with the fewest features wins, on average over the folds; then the largest mu and the smallest C.
 
     Parameters
     ----------
@@ -249,7 +252,7 @@ class KernelFeatureSelectorCV(CVTable, SelectorMixin, ClassifierMixin, Estimator
         selectors = self._selectors(samples.X.shape[1], owner)
         scorer = None if self.scoring in (None, "accuracy") else check_scoring(selectors[0], self.scoring)
         splits = check_cv(self.cv, samples.y, classifier=True).split(samples.X, samples.y, groups)
-        folds = [Fold(*split) for split in splits]
+        folds = [Fold(*split) for split in checked_folds(splits, len(samples.y), owner)]
         shares = check_shares("prunes", self.prunes, owner)
         search = FoldSearch(selectors, scorer, samples, folds, grid, self.n_jobs)
         table = search.scores(owner)

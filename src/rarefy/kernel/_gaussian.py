@@ -47,7 +47,8 @@ def _exponentials(left: NDArray[Any], right: NDArray[Any], out: NDArray[Any]) ->
         np.minimum(exponent, 0.0, out=exponent)
     if exponent is not out:
         # An exponent e that is rounded to single precision moves exp(e) by at most 6e-8 |e| exp(e) < 3e-8.
-        np.copyto(out, exponent, casting="same_kind")
+        with np.errstate(over="ignore"):  # samples so far apart that the value is zero anyway
+            np.copyto(out, exponent, casting="same_kind")
     return np.exp(out, out=out)
 
 

@@ -1,6 +1,6 @@
 """Kernels by name: scikit-learn's, and three that it does not have.
 
-To add a kernel, write its function here and add a `Kernel` to `KERNELS`: nothing else has to know of it.
+To add a kernel, write its function in `_functions.py` and add a `Kernel` to `KERNELS`: nothing else has to know of it.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,129 +11,25 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.metrics.pairwise import euclidean_distances, pairwise_kernels
+from sklearn.metrics.pairwise import pairwise_kernels
 
-from rarefy.backends.samples import Samples, as_array, is_sparse
+from rarefy.backends.samples import Samples, as_array, is_sparse, pieces
 from rarefy.core.linalg.columns import column_deviations
-from rarefy.core.linalg.rows import Array, Index
+from rarefy.core.linalg.rows import Array, Index, as_rows
 from rarefy.exceptions import ParameterError
+from rarefy.kernel._functions import histogram_intersection_kernel, spline_kernel, wave_kernel
 from rarefy.kernel._gaussian import gaussian_kernel
 from rarefy.kernel._units import column_factors, column_variances, scaled
-
-_BLOCK_ENTRIES = 1 << 22
-"""Entries of the temporary arrays of one block of samples."""
 
 _DIAGONAL = 64
 """Samples of which all kernel values are computed for the sake of the diagonal."""
 
+_POLYNOMIALS = ("poly", "polynomial")
+_LARGEST_POWER = 150.0
+"""Digits of the largest value of a polynomial kernel: it is squared, and divided by its unit."""
+
 _SHORT = 100
 """Features up to which a product of two rows is fast compared to reading a number from a disk."""
-
-
-def _in_blocks(X: Any, Y: Any, coordinate: Any, start: float, combine: Any) -> Array:
-    """Combine one matrix for each coordinate, without an array of all samples by all samples by all coordinates."""
-    X, Y = np.asarray(X, dtype=np.float64), np.asarray(Y, dtype=np.float64)
-    K = np.full((len(X), len(Y)), start)
-    step = max(1, _BLOCK_ENTRIES // max(1, len(Y)))
-    for first in range(0, len(X), step):
-        part = slice(first, first + step)
-        for u, v in zip(X[part].T, Y.T, strict=True):
-            combine(K[part], coordinate(u[:, None], v[None, :]), out=K[part])
-    return K
-
-
-def histogram_intersection_kernel(X: Any, Y: Any = None, power: float = 1.0) -> Array:
-    """Compute sums over coordinates of min(|u|^power, |v|^power), for counts and histograms.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_samples_X, n_features)
-        Samples.
-    Y : array-like of shape (n_samples_Y, n_features) or None, default=None
-        Other samples; None means X.
-    power : float, default=1.0
-        Exponent of the absolute values.
-
-    Returns
-    -------
-    K : ndarray of shape (n_samples_X, n_samples_Y)
-        The kernel matrix, positive semi-definite for Y = X.
-
-    Examples
-    --------
-    >>> from rarefy.kernel import histogram_intersection_kernel
-    >>> histogram_intersection_kernel([[1, 2, 0]], [[2, 1, 5], [0, 4, 0]])
-    array([[2., 2.]])
-    """
-    X = np.abs(np.asarray(X, dtype=np.float64)) ** power
-    Y = X if Y is None else np.abs(np.asarray(Y, dtype=np.float64)) ** power
-    return _in_blocks(X, Y, np.minimum, 0.0, np.add)
-
-
-def spline_kernel(X: Any, Y: Any = None) -> Array:
-    """Compute the kernel of linear splines with infinitely many knots, for coordinates >= 0.
-
-    It is a product over coordinates. The factor of one coordinate is
-    1 + uv + uv min(u, v) - (u + v)/2 min(u, v)^2 + min(u, v)^3 / 3.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_samples_X, n_features)
-        Samples with coordinates >= 0.
-    Y : array-like of shape (n_samples_Y, n_features) or None, default=None
-        Other samples; None means X.
-
-    Returns
-    -------
-    K : ndarray of shape (n_samples_X, n_samples_Y)
-        The kernel matrix, positive semi-definite for Y = X.
-
-    Examples
-    --------
-    >>> from rarefy.kernel import spline_kernel
-    >>> spline_kernel([[0.0, 1.0]], [[1.0, 1.0]]).round(4)
-    array([[2.3333]])
-    """
-    X = np.asarray(X, dtype=np.float64)
-    Y = X if Y is None else np.asarray(Y, dtype=np.float64)
-    for samples in (X, Y):
-        if samples.min(initial=0.0) < 0.0:
-            raise ParameterError(
-                f"spline_kernel is positive semi-definite for coordinates >= 0 only; got {samples.min():.3g}. "
-                "Shift the features, for example with sklearn.preprocessing.MinMaxScaler."
-            )
-
-    def factor(u: Array, v: Array) -> Array:
-        least = np.minimum(u, v)
-        return 1.0 + u * v * (1.0 + least) - 0.5 * (u + v) * least**2 + least**3 / 3.0
-
-    return _in_blocks(X, Y, factor, 1.0, np.multiply)
-
-
-def wave_kernel(X: Any, Y: Any = None, theta: float = 1.0) -> Array:
-    """Compute sin(r / theta) / (r / theta) of distances r; positive semi-definite in up to three dimensions.
-
-    Parameters
-    ----------
-    X : {array-like, sparse matrix} of shape (n_samples_X, n_features)
-        Samples.
-    Y : {array-like, sparse matrix} of shape (n_samples_Y, n_features) or None, default=None
-        Other samples; None means X.
-    theta : float, default=1.0
-        Length scale.
-
-    Returns
-    -------
-    K : ndarray of shape (n_samples_X, n_samples_Y)
-        The kernel matrix.
-
-    Examples
-    --------
-    >>> from rarefy.kernel import wave_kernel
-    >>> wave_kernel([[0.0]], [[0.0], [1.0]]).round(4)
-    array([[1.    , 0.8415]])
-    """
-    return np.asarray(np.sinc(euclidean_distances(X, Y) / (np.pi * theta)))
 
 
 @dataclass(frozen=True)
@@ -249,9 +145,25 @@ class BoundKernel:
         """Kernel values of samples with places; None means the samples themselves."""
         if not self.precomputed:
             X, places = self.scaled(X), None if places is None else self.scaled(places)
-            return kernel_named(self.kernel).function(X, places, **self.parameters)
+            return self._finite(kernel_named(self.kernel).function, X, places)
         block = X[:, places]
         return block.toarray() if sp.issparse(block) else block
+
+    def _finite(self, function: Any, X: Any, places: Any) -> Any:
+        """Kernel values; powers of samples that are much larger than those of `fit` may be none."""
+        if self.kernel not in _POLYNOMIALS:
+            return function(X, places, **self.parameters)
+        with np.errstate(over="ignore", invalid="ignore"):
+            K = function(X, places, **self.parameters)
+        self._check_finite(K, X)
+        return K
+
+    def _check_finite(self, K: Any, X: Any) -> None:
+        if self.kernel in _POLYNOMIALS and not np.isfinite(K).all():
+            raise ParameterError(
+                f"kernel={self.kernel!r} has infinite values for samples as large as these: X goes up to "
+                f"{as_rows(X).largest_entry():.3g} in the units of the kernel."
+            )
 
     def scaled(self, X: Any) -> Any:
         """Samples in the units in which the kernel compares them."""
@@ -267,7 +179,9 @@ class BoundKernel:
             gaussian_kernel(self.scaled(X), self.scaled(places), self.parameters.get("gamma"), out=out)
             return True
         values = self(X, places)
-        out[...] = values
+        with np.errstate(over="ignore"):
+            out[...] = values
+        self._check_finite(out, X)  # in single precision, too
         return np.dtype(values.dtype).itemsize >= out.dtype.itemsize
 
     def product(self, X: Any, places: Any, M: Any) -> Any:
@@ -353,4 +267,18 @@ def bind_kernel(
         return BoundKernel(kernel, given, factors)
     width = given["gamma"] if "gamma" in given else resolve_gamma(gamma, X, variances, factors)
     shape = {"degree": degree, "coef0": coef0} | ({} if width is None else {"gamma": width})
+    if isinstance(kernel, str) and kernel in _POLYNOMIALS:
+        _check_powers(X, factors, **shape | given)
     return BoundKernel(kernel, shape | given, factors)
+
+
+def _check_powers(X: Any, factors: Array | None, degree: float, coef0: float, gamma: float | None = None) -> None:
+    """Raise an error if the polynomial kernel of two samples has no value that is a floating point number."""
+    lengths = (as_rows(scaled(part, factors)).row_norms() for _, part in pieces(X, X.shape[1]))
+    longest = max((float(some.max(initial=0.0)) for some in lengths), default=0.0)
+    base = (1.0 / X.shape[1] if gamma is None else float(gamma)) * longest**2 + abs(float(coef0))
+    if degree * np.log10(max(base, 1.0)) > _LARGEST_POWER:
+        raise ParameterError(
+            f"kernel='poly' with degree={degree:g} has values up to {base:.3g} to the power of {degree:g}, which are "
+            "too large to compute with. Lower degree, gamma or coef0, or standardise the features."
+        )

@@ -6,11 +6,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from rarefy._fit import checked_arguments, fit_method
 from rarefy._input import RowMap, RowSource, lazily, lazy_kind
 from rarefy._parameters import COUNT, POSITIVE, draw_seed
+from rarefy._validation import check_weights
 from rarefy._warnings import warn_user
 from rarefy.certificates import KernelCertificate
 from rarefy.core.linalg.rows import Array
@@ -263,7 +264,7 @@ class KernelSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Subspace
         """
         self._check_landmarks()
         X = self._validate_training(X)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weights = check_weights(sample_weight, X, type(self).__name__)
         if y is not None and self.n_components == "auto":
             check_consistent_length(X, y)
         with threads_over(X.shape[0] * min(X.shape[0], 1000)):

@@ -13,11 +13,12 @@ from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from rarefy._fit import fit_method
 from rarefy._input import labelled, lazily, remember_columns
 from rarefy._parameters import COUNT, NOT_NEGATIVE, POSITIVE, Number, check_grid
+from rarefy._validation import check_labels, check_weights
 from rarefy._warnings import warn_user
 from rarefy.core.linalg.rows import Array
 from rarefy.core.linalg.threads import threads_over
@@ -332,13 +333,14 @@ class SubspaceLPSVC(ClassifierMixin, SubspaceEstimator):
         """Validate the input; coordinates, labels and weights for all programs."""
         self._check_together()
         data, y = self._validate_training(X, y)
+        y = check_labels(y, f"y of {type(self).__name__}")
         check_classification_targets(y)
         classes, labels = np.unique(y, return_inverse=True)
         if len(classes) < 2:
             raise DegenerateDataError(
                 f"{type(self).__name__} needs at least two classes; y has 1 class, {classes.tolist()[0]!r}."
             )
-        weights = _check_sample_weight(sample_weight, data, dtype=np.float64, ensure_non_negative=True)
+        weights = check_weights(sample_weight, data, type(self).__name__)
         losses = loss_weights(self.class_weight, y, classes, labels, weights, type(self).__name__)
         with threads_over(data.shape[0] * min(data.shape[0], 1000)):
             subspace = self._extract(data, y, weights)

@@ -14,7 +14,7 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from rarefy._cv_table import CVTable
 from rarefy._delegation import delegated
@@ -22,7 +22,8 @@ from rarefy._estimator import Estimator
 from rarefy._fit import check_parameters, fit_method
 from rarefy._parallel import run_parallel
 from rarefy._parameters import check_grid, resolved_seed
-from rarefy._search import best_of_equals, fold_means, listed, search_results
+from rarefy._search import best_of_equals, checked_folds, fold_means, listed, search_results
+from rarefy._validation import check_weights
 from rarefy.core.linalg.rows import Array, Index
 from rarefy.exceptions import DegenerateDataError, ParameterError
 from rarefy.kernel._subspace_lp import SubspaceLPSVC
@@ -181,10 +182,11 @@ class SubspaceLPSVCCV(ClassifierMixin, CVTable, Estimator):
         check_parameters(given)
         data, labels = given._validate_training(X, y)
         check_classification_targets(labels)
-        weights = _check_sample_weight(sample_weight, data, dtype=np.float64, ensure_non_negative=True)
+        weights = check_weights(sample_weight, data, type(self).__name__)
         candidates = self._candidates(given, data, weights)
         cv = _default_folds(labels) if self.cv is None else self.cv
-        folds = list(check_cv(cv, labels, classifier=True).split(data, labels, groups))
+        splits = check_cv(cv, labels, classifier=True).split(data, labels, groups)
+        folds = checked_folds(splits, len(labels), type(self).__name__)
         task = _Task(data, labels, weights, alphas, self.scoring, given._is_precomputed)
         found = run_parallel(task, product(candidates, folds), n_jobs=self.n_jobs, label="folds")
         per_candidate = [found[i : i + len(folds)] for i in range(0, len(found), len(folds))]

@@ -1,6 +1,7 @@
 """The linear programs of a classifier in a subspace: what they share, and how they are solved for all classes."""
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -9,14 +10,13 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_class_weight
-from threadpoolctl import threadpool_limits
 
 from rarefy._input import RowMap
 from rarefy._parallel import run_parallel
 from rarefy.backends.kernel_rows import KernelValues, kernel_rows
 from rarefy.backends.samples import Samples
 from rarefy.core.linalg.rows import Array, DenseRows, Index, Rows
-from rarefy.core.linalg.threads import blas_threads, threads_over
+from rarefy.core.linalg.threads import blas_threads, one_thread, threads_over
 from rarefy.core.svm.dual_bound import Norm, extra_columns
 from rarefy.core.svm.norm_svm import NormSVM, direct_svm, norm_svm
 from rarefy.core.svm.rescaled import rescaled
@@ -91,10 +91,9 @@ class SubspacePrograms:
         starts = self._starts(positives, alpha) if before is None else self._from_neighbour(positives, alpha, before)
         tasks = [(positive, alpha, start) for positive, start in zip(positives, starts, strict=True)]
         # One class a thread keeps all of them busy, which the small products of one program do not.
-        jobs = min(
-            effective_n_jobs(n_jobs) if n_jobs is not None else max(effective_n_jobs(), blas_threads()), len(tasks)
-        )
-        with threadpool_limits(1 if jobs > 1 else None, user_api="blas"):
+        jobs = max(effective_n_jobs(), blas_threads()) if n_jobs is None else effective_n_jobs(n_jobs)
+        jobs = min(jobs, len(tasks))
+        with one_thread() if jobs > 1 else nullcontext():
             found = run_parallel(self._one_against_rest, tasks, n_jobs=jobs, label="linear programs", threads=True)
         return Solution(tuple(found))
 

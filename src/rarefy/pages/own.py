@@ -12,12 +12,13 @@ from sklearn.base import clone
 from sklearn.feature_selection import SelectorMixin
 from sklearn.metrics import average_precision_score, roc_auc_score
 from sklearn.model_selection import StratifiedKFold
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 import rarefy
 from rarefy._files import write_atomically
 from rarefy._text_columns import about_columns
+from rarefy._validation import check_array, check_labels
 from rarefy.certificates import Certificate, SubsetCertificate
 from rarefy.certificates._fingerprint import fingerprint
 from rarefy.core.linalg.rows import Array
@@ -185,7 +186,7 @@ def _ranking(model: RankRC | RankRCCV, X: Any, y: Any, origin: Origin) -> str:
 
     if y is None:
         raise ParameterError("y of report must be the classes that the ranker was fitted on; got None.")
-    y = column_or_1d(y)
+    y = check_labels(y, "y of report")
     check_consistent_length(X, y)
     scores = model.held_out_scores_ if isinstance(model, RankRCCV) else _held_out_scores(model, X, y)
     if len(scores) != len(y):

@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 
 import rarefy
 from rarefy._files import write_atomically
+from rarefy._workers import end_with_parent
 from rarefy.datasets._provenance import fingerprint, recorded_files
 from rarefy.exceptions import MissingDataError
 from rarefy.papers.claims import Cell, Metrics, Results, Table, Verdict
@@ -171,6 +172,7 @@ def _measure(
     i: int, run: Callable[..., Measured], cell: Cell, path: Path, data: StrPath | None, jobs: int, origin: str
 ) -> tuple[int, Measured | MissingDataError]:
     """Measure and store the cells of one call; an error about missing data is returned, so that others go on."""
+    end_with_parent()
     start = time.perf_counter()
     # Several processes share the cores: more than one thread each would only wait for one another.
     with threadpool_limits(limits=1 if jobs != 1 else None), recorded_files() as files:

@@ -8,6 +8,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from rarefy._fit import checked_arguments
 from rarefy._parameters import POSITIVE
+from rarefy._validation import check_array, check_labels
 from rarefy.core.linalg.rows import Index
 from rarefy.core.ranking.bounds import classification_bound, left_out_shares, perturbation_bound, ranking_bound
 from rarefy.exceptions import ParameterError
@@ -82,7 +83,7 @@ def subset_bound(
     if loss == "ranking":
         if y is None or basis is None or np.ndim(basis) == 0:
             raise ParameterError("subset_bound(loss='ranking') needs y and the row numbers of the basis.")
-        y = np.asarray(y)
+        y = check_labels(y, "y of subset_bound")
         if len(np.unique(y)) != 2:
             raise ParameterError(f"subset_bound(loss='ranking') is about two classes; y has {len(np.unique(y))}.")
         return ranking_bound(left_out_shares(y, _row_numbers(basis, len(y))), alpha, kappa)
@@ -92,7 +93,9 @@ def subset_bound(
         return classification_bound(1.0 - _count(basis, len(y)) / len(y), alpha, kappa)
     if K is None or basis is None or np.ndim(basis) == 0:
         raise ParameterError("subset_bound(loss='perturbation') needs K and the row numbers of the basis.")
-    K = np.asarray(K, dtype=np.float64)
+    K = check_array(K, "K of subset_bound", dtype=np.float64)
+    if K.shape[0] != K.shape[1]:
+        raise ParameterError(f"K of subset_bound must be a square matrix of kernel values; got shape {K.shape}.")
     return perturbation_bound(K, np.unique(_row_numbers(basis, len(K))), alpha, kappa)
 
 

@@ -3,10 +3,11 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils import check_consistent_length
 
 from rarefy._fit import checked_arguments
 from rarefy._parameters import SHARE
+from rarefy._validation import check_array, check_labels
 from rarefy.certificates._recall import RecallCertificate, make_recall_certificate
 from rarefy.exceptions import DegenerateDataError, ParameterError
 
@@ -87,10 +88,10 @@ def certify_threshold(
     """
     if (recall is None) == (false_positive_rate is None):
         raise ParameterError("certify_threshold needs either recall or false_positive_rate, and not both.")
-    scores = check_array(scores, ensure_2d=False, dtype=np.float64)
+    scores = check_array(scores, "scores", ensure_2d=False, dtype=np.float64)
     if scores.ndim != 1:
         raise ParameterError(f"scores of certify_threshold must have one dimension; got shape {scores.shape}.")
-    y = column_or_1d(y)
+    y = check_labels(y, "y of certify_threshold")
     check_consistent_length(scores, y)
     is_rare = rare_mask(y, rare_class, "certify_threshold")
     if recall is not None:
@@ -116,6 +117,6 @@ def rare_mask(y: Any, rare_class: Any, owner: str) -> Any:
     if rare_class is None:
         counts = np.bincount(codes)
         return codes == (0 if counts[0] < counts[1] else 1)
-    if rare_class not in classes:
+    if np.ndim(rare_class) or rare_class not in classes:
         raise ParameterError(f"rare_class of {owner} must be None or one of {classes.tolist()}; got {rare_class!r}.")
     return classes[codes] == rare_class

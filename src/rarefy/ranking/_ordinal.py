@@ -4,10 +4,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import _check_sample_weight
 
 from rarefy._fit import fit_method
 from rarefy._input import labelled
+from rarefy._validation import check_labels, check_weights
 from rarefy.core.linalg.rows import Array
 from rarefy.exceptions import DegenerateDataError
 from rarefy.metrics import mauc_score
@@ -244,8 +244,8 @@ class OrdinalRankRC(KernelRanker):
 
     def _training_data(self, X: Any, y: Any, sample_weight: Any) -> TrainingData:
         X, y = self._validate_training(X, y)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        found, levels = np.unique(y, return_inverse=True)
+        weights = check_weights(sample_weight, X, type(self).__name__)
+        found, levels = np.unique(check_labels(y, f"y of {type(self).__name__}"), return_inverse=True)
         if len(np.unique(levels[weights > 0.0])) < 2:
             raise DegenerateDataError(
                 f"{type(self).__name__} needs at least two levels to rank; y has 1 class or level (counting samples "

@@ -20,7 +20,7 @@ from rarefy._estimator import Estimator
 from rarefy._fit import check_parameters, fit_method
 from rarefy._parallel import run_parallel
 from rarefy._parameters import check_grid, resolved_seed
-from rarefy._search import best_of_equals, fold_means, listed, search_results
+from rarefy._search import best_of_equals, checked_folds, fold_means, listed, search_results
 from rarefy._warnings import warn_user
 from rarefy.core.linalg.rows import Array, Index
 from rarefy.exceptions import DegenerateDataError, ParameterError
@@ -91,7 +91,8 @@ class RankerCV(CVTable, Estimator):
         alphas = check_grid("alphas", 2.0 ** np.arange(-20, 3, 2) if self.alphas is None else self.alphas, self._owner)
         rankers = self._rankers()
         data = clone(rankers[0])._training_data(X, y, sample_weight)
-        folds = list(check_cv(self.cv, data.levels, classifier=True).split(data.X, data.levels, groups))
+        splits = check_cv(self.cv, data.levels, classifier=True).split(data.X, data.levels, groups)
+        folds = checked_folds(splits, len(data.levels), self._owner)
         judge = _Judge(self._measure(), self.scoring, sample_weight is not None)
         tasks = [(ranker, alphas, data, judge, *fold) for ranker in rankers for fold in folds]
         found: list[_Fold] = run_parallel(_score_fold, tasks, n_jobs=self.n_jobs, label="folds")

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import _check_sample_weight
 
 from rarefy._fit import fit_method
 from rarefy._input import labelled
-from rarefy._parameters import Number
+from rarefy._parameters import ANY_REAL
+from rarefy._validation import check_labels, check_weights
 from rarefy._warnings import warn_user
 from rarefy.core.linalg.rows import Array
 from rarefy.exceptions import DegenerateDataError, ParameterError, RarefyWarning
@@ -182,7 +182,7 @@ class RankRC(ClassifierMixin, KernelRanker):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = RANKER_CONSTRAINTS | {
         "emphasis": [Emphasis(), StrOptions(set(MEASURES)), None],
-        "threshold": [ThresholdRule(), Number(Real, None, None, closed="neither")],
+        "threshold": [ThresholdRule(), ANY_REAL],
         "rare_class": "no_validation",
     }
 
@@ -313,8 +313,9 @@ class RankRC(ClassifierMixin, KernelRanker):
     def _training_data(self, X: Any, y: Any, sample_weight: Any) -> TrainingData:
         owner = type(self).__name__
         X, y = self._validate_training(X, y)
+        y = check_labels(y, f"y of {owner}")
         check_classification_targets(y)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weights = check_weights(sample_weight, X, type(self).__name__)
         classes, codes = np.unique(y, return_inverse=True)
         if type_of_target(y) != "binary" and len(classes) > 2:
             raise ParameterError(
@@ -337,7 +338,7 @@ class RankRC(ClassifierMixin, KernelRanker):
         """Which of the two classes is the rare one."""
         if self.rare_class is None:
             return 0 if counts[0] < counts[1] else 1
-        match = np.flatnonzero(classes == self.rare_class)
+        match = np.flatnonzero([np.ndim(self.rare_class) == 0 and one == self.rare_class for one in classes])
         if not len(match):
             raise ParameterError(
                 f"The 'rare_class' parameter of {type(self).__name__} must be None or one of the classes of y, "

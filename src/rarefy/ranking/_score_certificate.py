@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import pairwise_kernels
-from sklearn.utils import check_array
-from sklearn.utils.validation import column_or_1d
 
 from rarefy._pictures import data_frame, new_axes
+from rarefy._validation import check_array, check_labels
 from rarefy.certificates._equality import EqualByContent
 from rarefy.certificates._html import certificate_html
 from rarefy.certificates._json_values import checked_fields, integers, number, numbers, optional, plain, text
@@ -152,7 +151,7 @@ class ScoreCertificate(EqualByContent):
         faults = self._faults()
         if not faults:
             X = check_array(X, accept_sparse="csr", dtype=np.float64)
-            y = column_or_1d(y)
+            y = check_labels(y, "y")
             weights = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
             faults = self._against(X, y, weights)
         return Verification(not faults, np.nan, (np.nan, np.nan), 0, 0, 0.0, 0.0, "; ".join(faults), None)

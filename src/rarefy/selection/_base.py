@@ -9,15 +9,15 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from rarefy._estimator import Estimator
+from rarefy._estimator import ColumnSelector, Estimator
 from rarefy._fit import fit_method
 from rarefy._input import RowSource, kept_columns, lazily_kept, validated
 from rarefy._parameters import COUNT, SHARE
 from rarefy._selection_table import SelectionTable
+from rarefy._validation import validate_data
 from rarefy._warnings import warn_user
 from rarefy.certificates import Certificate
 from rarefy.core.linalg.rows import Array, Index
@@ -85,7 +85,7 @@ class SelectionResult:
         return {name: value for name, value in found.items() if value is not None} | dict(self.extra)
 
 
-class BaseSelector(SelectionTable, SelectorMixin, Estimator, ABC):
+class BaseSelector(SelectionTable, ColumnSelector, Estimator, ABC):
     """A selector of columns: `fit` validates, `_select` computes, `_store` sets all fitted attributes."""
 
     _guide = "many_columns"

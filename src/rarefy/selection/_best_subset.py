@@ -6,11 +6,11 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from rarefy._fit import fit_method
 from rarefy._input import validated
-from rarefy._parameters import COUNT, NOT_NEGATIVE, POSITIVE
+from rarefy._parameters import COST, COUNT, NOT_NEGATIVE, Number
 from rarefy._progress import progress_bar
 from rarefy._warnings import warn_user
 from rarefy.certificates import SubsetCertificate
@@ -125,7 +125,7 @@ class BestSubsetSelector(BaseSelector):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_features_to_select": [*N_FEATURES, StrOptions({"auto"})],
         "loss": [StrOptions({"auto", *LOSSES})],
-        "C": [POSITIVE, None],
+        "C": [COST, None],
         "task": [StrOptions({"auto", "classification", "regression"})],
         "groups": ["array-like", None],
         "standardize": ["boolean"],
@@ -133,7 +133,7 @@ class BestSubsetSelector(BaseSelector):
         "cv": ["cv_object"],
         "gap_tol": [NOT_NEGATIVE],
         "max_iter": [COUNT],
-        "max_nodes": [Interval(Integral, 0, None, closed="left"), None],
+        "max_nodes": [Number(Integral, 0, 2**31, closed="both"), None],
         "random_state": ["random_state"],
     }
 

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from rarefy._parameters import POSITIVE
+from rarefy._validation import validate_data
 from rarefy._warnings import warn_user
 from rarefy.core.linalg.rows import Array, as_rows
 from rarefy.core.svm.l1_svm import l1_svm

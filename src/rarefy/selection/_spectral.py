@@ -6,11 +6,11 @@ from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from rarefy._input import RowSource, kept_columns, lazily_kept
 from rarefy._parameters import draw_seed
+from rarefy._validation import check_array, validate_data
 from rarefy._warnings import warn_user
 from rarefy.certificates import Certificate
 from rarefy.certificates._certificate import Method, make_certificate

@@ -17,7 +17,9 @@ from sklearn.utils.multiclass import type_of_target
 from rarefy._fit import checked_arguments
 from rarefy._parallel import run_parallel
 from rarefy._parameters import COUNT, SHARE, Number
-from rarefy._pictures import data_frame, new_axes
+from rarefy._pictures import as_it_is, data_frame, new_axes
+from rarefy._search import checked_folds
+from rarefy._validation import check_labels, refuse_masked
 from rarefy.certificates._columns import all_names
 from rarefy.core.linalg.rows import Array, Index
 from rarefy.core.statistics.stability import stability
@@ -140,7 +142,7 @@ class StabilityReport:
         names, values = zip(*self.top(k), strict=True)
         ax = new_axes(6.4, 0.25 * len(values) + 1.2) if ax is None else ax
         bars = ax.barh(range(len(values)), values, color="#c8553d")
-        ax.set_yticks(range(len(values)), [str(name) for name in names])
+        ax.set_yticks(range(len(values)), [as_it_is(name) for name in names])
         if not ax.yaxis_inverted():  # axes that were drawn on before
             ax.invert_yaxis()
         ax.set_xlim(0, 1)
@@ -244,10 +246,15 @@ def selection_stability(
     (True, True)
     """
     names = getattr(X, "columns", None)
+    refuse_masked(X, "X of selection_stability")
+    refuse_masked(y, "y of selection_stability")
     X, y = indexable(X.tocsr() if hasattr(X, "tocsr") else X, y)
     X = X if hasattr(X, "shape") else np.asarray(X)
+    if len(X.shape) != 2:
+        raise ParameterError(f"X of selection_stability must have rows and columns; got shape {X.shape}.")
     rng = check_random_state(random_state)
-    splits = [train for train, _ in _splitter(cv, n_splits, train_size, y, rng).split(X, y)]
+    pairs = _splitter(cv, n_splits, train_size, y, rng).split(X, y)
+    splits = [train for train, _ in checked_folds(pairs, X.shape[0], "selection_stability")]
     if len(splits) < 2:
         raise ParameterError("cv of selection_stability must give at least two training sets; got one.")
     seeds = rng.randint(np.iinfo(np.int32).max, size=len(splits))
@@ -270,6 +277,8 @@ def _splitter(cv: Any, n_splits: int, train_size: float, y: Any, rng: np.random.
     if cv is not None:
         return check_cv(cv, y)
     seed = rng.randint(np.iinfo(np.int32).max)
+    if y is not None and np.asarray(y).dtype.kind == "O" and np.ndim(y) == 1:
+        y = check_labels(y, "y of selection_stability")
     classes = y is not None and holds_classes(np.asarray(y), type_of_target(y))
     # A class of one sample cannot be on both sides of a split.
     classes = classes and int(np.unique(y, return_counts=True)[1].min()) > 1

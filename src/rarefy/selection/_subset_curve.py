@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils import check_X_y
 from sklearn.utils._param_validation import StrOptions
 
 from rarefy._fit import checked_arguments
-from rarefy._parameters import COUNT, NOT_NEGATIVE, POSITIVE
+from rarefy._parameters import COST, COUNT, NOT_NEGATIVE
 from rarefy._pictures import data_frame, new_axes
 from rarefy._progress import progress_bar
+from rarefy._validation import check_X_y
 from rarefy.certificates import SubsetCertificate
 from rarefy.certificates._columns import all_names
 from rarefy.core.best_subset.path import subset_path
@@ -177,7 +177,7 @@ class BestSubsetCurve:
     {
         "n_features": ["array-like", None],
         "loss": [StrOptions({"auto", *LOSSES})],
-        "C": [POSITIVE, None],
+        "C": [COST, None],
         "task": [StrOptions({"auto", "classification", "regression"})],
         "groups": ["array-like", None],
         "standardize": ["boolean"],
@@ -233,7 +233,9 @@ def best_subset_curve(
     """
     names = np.asarray(X.columns) if hasattr(X, "columns") else None
     names = names if names is None or all(isinstance(name, str) for name in names) else None
-    X, y = check_X_y(X, y, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), multi_output=True)
+    X, y = check_X_y(
+        X, y, "best_subset_curve", accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32), multi_output=True
+    )
     names = names if feature_names is None else all_names(feature_names, X.shape[1])
     setup = SubsetSetup.of(
         "best_subset_curve",

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import check_cv
 
+from rarefy._search import checked_folds
 from rarefy.core.best_subset.path import subset_path
 from rarefy.core.best_subset.problem import SubsetProblem
 from rarefy.core.best_subset.relaxation import Relaxed
@@ -86,7 +87,8 @@ def cross_validated_sizes(
     """
     sizes = sizes or _sizes(min(whole.problem.n_groups, _LARGEST, max(10, X.shape[0] // 2)))
     splitter = check_cv(cv, y, classifier=whole.classes is not None)
-    folds = list(splitter.split(np.zeros(X.shape[0]) if isinstance(X, Rows) else X, y))
+    splits = splitter.split(np.zeros(X.shape[0]) if isinstance(X, Rows) else X, y)
+    folds = checked_folds(splits, X.shape[0], "BestSubsetSelector")
     scores = np.empty((len(folds), len(sizes)))
     for k, (train, test) in enumerate(folds):
         setup = make(_some(X, train), y[train], None if sample_weight is None else np.asarray(sample_weight)[train])

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import MetaEstimatorMixin, clone
@@ -15,9 +16,10 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from rarefy._fit import fit_method
+from rarefy._validation import check_weights, validate_data
 from rarefy._warnings import warn_user
 from rarefy.certificates import Certificate
 from rarefy.certificates._columns import kept_names
@@ -26,6 +28,7 @@ from rarefy.exceptions import DegenerateDataError, ParameterError, TruncatedRank
 from rarefy.selection._all_rows import certified_for_all, check_scope, select_for_all
 from rarefy.selection._base import ACCEPTED, BaseSelector, SelectionResult, sorted_csr
 from rarefy.selection._bss import BSSSelector
+from rarefy.selection._support_rows import counted_rows, restricted, support_vectors
 
 _LIBSVM_ROWS = 5000
 """Above this many samples libsvm's quadratic time is too long, and liblinear takes over."""
@@ -151,8 +154,10 @@ class SupportVectorSelector(MetaEstimatorMixin, BaseSelector):
             The fitted selector.
         """
         _check_linear(self.estimator)
-        routed = self._route(fit_params)
         X, y = validate_data(self, X, y, **ACCEPTED)
+        if fit_params.get("sample_weight") is not None:
+            fit_params |= {"sample_weight": check_weights(fit_params["sample_weight"], X, type(self).__name__)}
+        routed = self._route(fit_params)
         check_classification_targets(y)
         _check_two_classes(y, fit_params.get("sample_weight"))
         if self.scope == "all":
@@ -161,11 +166,11 @@ class SupportVectorSelector(MetaEstimatorMixin, BaseSelector):
 
     def _select(self, X: Any, y: Any, routed: Any = _NO_METADATA) -> SelectionResult:
         # Samples of weight zero are left out first: libsvm drops them and then counts without them.
-        counted = _counted(routed.estimator.fit, X.shape[0])
+        counted = counted_rows(routed.estimator.fit, X.shape[0])
         weighted = X if len(counted) == X.shape[0] else X[counted]
         model = clone(_svm(self.estimator, X.shape[0]))
-        model.fit(weighted, y[counted], **_only(routed.estimator.fit, counted))
-        rows = counted[_support_vectors(model, weighted, y[counted])]
+        model.fit(weighted, y[counted], **restricted(routed.estimator.fit, counted))
+        rows = counted[support_vectors(model, weighted, y[counted])]
         certificate: Certificate | None
         if self.scope == "all":
             C = float(getattr(model, "C", 1.0))
@@ -179,7 +184,7 @@ class SupportVectorSelector(MetaEstimatorMixin, BaseSelector):
             certificate = self._certificate_of_all(getattr(selector, "certificate_", None), rows)
         again = rows if self.refit == "support_vectors" else counted
         refitted = clone(_svm(self.estimator, X.shape[0]))
-        refitted.fit(selector.transform(X[again]), y[again], **_only(routed.estimator.fit, again))
+        refitted.fit(selector.transform(X[again]), y[again], **restricted(routed.estimator.fit, again))
         return SelectionResult(
             support=selector.get_support(),
             order=getattr(selector, "selection_order_", None),
@@ -200,7 +205,7 @@ class SupportVectorSelector(MetaEstimatorMixin, BaseSelector):
         selector = clone(_selector(self.selector))
         if hasattr(selector, "set_output"):
             selector.set_output(transform="default")
-        return selector.fit(X[rows], y[rows], **_only(routed.selector.fit, rows))
+        return selector.fit(X[rows], y[rows], **restricted(routed.selector.fit, rows))
 
     def _warn_unless(self, converged: bool) -> None:
         if not converged:
@@ -262,7 +267,7 @@ class SupportVectorSelector(MetaEstimatorMixin, BaseSelector):
         y : ndarray of shape (n_samples,)
             Class labels.
         """
-        XR = self._reduced(X)
+        XR = self._for_model(X)
         return self.refitted_.predict(XR)
 
     @available_if(_refitted_has("decision_function"))
@@ -279,7 +284,7 @@ class SupportVectorSelector(MetaEstimatorMixin, BaseSelector):
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
             Confidence scores.
         """
-        XR = self._reduced(X)
+        XR = self._for_model(X)
         return self.refitted_.decision_function(XR)
 
     @available_if(_refitted_has("score"))
@@ -298,7 +303,7 @@ class SupportVectorSelector(MetaEstimatorMixin, BaseSelector):
         score : float
             Share of correct predictions.
         """
-        XR = self._reduced(X)
+        XR = self._for_model(X)
         return self.refitted_.score(XR, y)
 
     def get_metadata_routing(self) -> MetadataRouter:
@@ -320,6 +325,11 @@ class SupportVectorSelector(MetaEstimatorMixin, BaseSelector):
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, **ACCEPTED)
         return self.selector_.transform(sorted_csr(X))
+
+    def _for_model(self, X: Any) -> Any:
+        """The selected columns, sparse only if the classifier saw sparse ones: libsvm takes no other then."""
+        XR = self._reduced(X)
+        return XR.toarray() if sp.issparse(XR) and not sp.issparse(self.support_vectors_) else XR
 
     def _route(self, fit_params: dict[str, Any]) -> Any:
         if get_config()["enable_metadata_routing"]:
@@ -366,33 +376,3 @@ def _svm(estimator: Any, n_samples: int) -> Any:
     if estimator is not None:
         return estimator
     return SVC(kernel="linear", break_ties=True) if n_samples <= _LIBSVM_ROWS else LinearSVC()
-
-
-def _support_vectors(model: Any, X: Any, y: Any) -> Index:
-    """Row numbers of the support vectors of a fitted linear classifier."""
-    if hasattr(model, "support_vectors_") and hasattr(model, "support_"):  # libsvm; elsewhere support_ is a mask
-        return np.sort(model.support_)
-    scores = model.decision_function(X)
-    if scores.ndim == 1:
-        scores = np.column_stack([-scores, scores])
-    sign = np.where(y[:, None] == model.classes_, 1.0, -1.0)
-    margin = (sign * scores).min(axis=1)
-    # Solvers stop a little short of the optimum; `tol` is how much. A penalised intercept can leave a class
-    # without support vectors: then its nearest sample represents it.
-    inside = margin <= 1.0 + getattr(model, "tol", 0.0)
-    for label in model.classes_:
-        own = np.flatnonzero(y == label)
-        inside[own[margin[own].argmin()]] = True
-    return np.flatnonzero(inside)
-
-
-def _counted(params: dict[str, Any], n_samples: int) -> Index:
-    """Samples with a positive weight."""
-    weights = params.get("sample_weight")
-    return np.arange(n_samples) if weights is None else np.flatnonzero(np.asarray(weights) > 0)
-
-
-def _only(params: dict[str, Any], rows: Index) -> dict[str, Any]:
-    """Restrict per-sample metadata to some rows."""
-    per_row = {key: np.asarray(value) for key, value in params.items() if np.ndim(value) > 0}
-    return params | {key: value[rows] for key, value in per_row.items()}

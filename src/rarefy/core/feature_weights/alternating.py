@@ -87,6 +87,14 @@ def _weight_half(
     x = z[nonzero] if margin == "fixed" else np.concatenate([z[nonzero], nu])
     radius = FIRST_RADIUS * float(np.sqrt(z.sum()))
     best = trust_region(
-        at, x, lower=np.zeros(len(x)), rule=rule, radius=radius, tol=1e-3 * tol, max_iter=inner, max_products=30
+        at,
+        x,
+        lower=np.zeros(len(x)),
+        land=True,
+        rule=rule,
+        radius=radius,
+        tol=1e-3 * tol,
+        max_iter=inner,
+        max_products=30,
     )
     return scatter_weights(problem, best.x[: len(nonzero)], nonzero)

@@ -5,9 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from rarefy.core.feature_weights.penalties import Penalty
-from rarefy.core.linalg.rows import Array
+from rarefy.core.linalg.rows import Array, Index
 from rarefy.core.losses.hinge import SmoothedHinge
-from rarefy.core.svm.smooth_svm import best_offset, smooth_svm
+from rarefy.core.svm.smooth_svm import CurvedSystem, best_offset, smooth_svm
+
+System = tuple[Index, CurvedSystem | None]
+"""The samples on the curved piece of the loss, and the linear system of their coefficients; None if there are none."""
 
 
 @dataclass(frozen=True)
@@ -33,14 +36,22 @@ class Classifiers:
         scores = [best_offset(np.zeros(len(y)), y, self.costs, self.loss) for y in self.Y.T]
         return self.losses(np.broadcast_to(scores, self.Y.shape))[0]
 
-    def solve(self, K: Array, start: tuple[Array, Array] | None = None) -> tuple[Array, Array, float]:
+    def solve(
+        self, K: Array, start: tuple[Array, Array] | None = None, systems: list[System] | None = None
+    ) -> tuple[Array, Array, float]:
         """The optimal coefficients and offsets for a kernel matrix, and the objective without the penalty.
 
-        `start` holds the coefficients and offsets of a similar problem.
+        `start` holds the coefficients and offsets of a similar problem. To `systems` one is added for each classifier.
         """
         B, b, value = np.zeros(self.Y.shape), np.zeros(self.Y.shape[1]), 0.0
         for c, y in enumerate(self.Y.T):
             begin = None if start is None else (start[0][:, c], float(start[1][c]))
             found = smooth_svm(K, y, self.costs, loss=self.loss, start=begin)
             B[:, c], b[c], value = found.beta, found.b, value + found.objective
+            if systems is not None:
+                system = found.system
+                if system is None and len(found.curved):
+                    part = K[np.ix_(found.curved, found.curved)]
+                    system = CurvedSystem(part, self.costs[found.curved], self.loss.eps)
+                systems.append((found.curved, system))
         return B, b, value

@@ -3,8 +3,8 @@
 import numpy as np
 import scipy.sparse.linalg as ssl
 
-from rarefy.core.feature_weights.objectives import ReducedPoint
 from rarefy.core.feature_weights.problem import Problem, Solution
+from rarefy.core.feature_weights.reduced_point import ReducedPoint
 from rarefy.core.linalg.rows import Array, Index
 
 _DENSE = 200

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rarefy.core.feature_weights.problem import Problem, Solution
 from rarefy.core.feature_weights.selection import (
@@ -28,12 +29,7 @@ class Cell:
 
     def described(self, settings: SearchSettings) -> FeatureSelection:
         """The result with all that is known about it."""
-        return described(self.problem, self.solution, settings.method, settings.curvature)
-
-
-def with_cost(problem: Problem, C: float) -> Problem:
-    """The problem with another factor on the losses, from that with the factor 1."""
-    return replace(problem, classifiers=replace(problem.classifiers, costs=C * problem.classifiers.costs))
+        return described(self.problem, self.solution, settings.method, settings.checked)
 
 
 def neighbours(Cs: Sequence[float] | Array) -> list[tuple[int, int | None]]:
@@ -46,12 +42,17 @@ def neighbours(Cs: Sequence[float] | Array) -> list[tuple[int, int | None]]:
 
 
 def selection_grid(
-    problem: Problem, starts: Starts, Cs: Sequence[float] | Array, mus: Array, settings: SearchSettings
+    problem: Problem,
+    starts: Starts,
+    Cs: Sequence[float] | Array,
+    mus: Array,
+    settings: SearchSettings,
+    wanted: NDArray[np.bool_] | None = None,
 ) -> dict[tuple[int, int], Cell]:
     """Solve for every C and every mu; nothing is pruned yet.
 
     The C in the middle is solved from all starts, along the path of its mus. Every other one begins where its neighbour
-    was at the smallest mu.
+    began.
 
     Parameters
     ----------
@@ -65,20 +66,25 @@ def selection_grid(
         For each of them the factors on the penalty, in ascending order.
     settings : SearchSettings
         How to search.
+    wanted : (p, q) array of bool or None
+        Which combinations to solve; None means all. The first C is solved for the smallest mu in any case.
     """
+    wanted = np.ones(mus.shape, dtype=bool) if wanted is None else wanted
+    rows = np.flatnonzero(wanted.any(axis=1))
     found: dict[tuple[int, int], Cell] = {}
     begun: dict[int, list[Line]] = {}
     warm = warm_settings(settings)
     with problem.threads():
-        for i, neighbour in neighbours(Cs):
-            here = with_cost(problem, float(Cs[i]))
+        for row, other in neighbours(np.asarray(Cs)[rows]):
+            i, neighbour = int(rows[row]), None if other is None else int(rows[other])
+            here = problem.with_cost(float(Cs[i]))
             lines = starts.lines() if neighbour is None else list(begun[neighbour])
             own = settings if neighbour is None else warm
-            for j in range(mus.shape[1]):
+            columns = np.flatnonzero(wanted[i] | ((neighbour is None) & (np.arange(mus.shape[1]) == 0)))
+            for j in columns.tolist():
                 ((_, at, best),) = best_of_starts(here, starts, mus[i, j : j + 1], own, lines=lines)
                 found[i, j] = Cell(at, best)
-                if j == 0:
-                    begun[i] = list(lines)
+                begun.setdefault(i, list(lines))
                 own = warm
     return found
 

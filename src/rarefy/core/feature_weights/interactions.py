@@ -32,6 +32,10 @@ _IN_TRIPLES = 100
 """Largest numbers of features of which all pairs and all triples are compared: a second or two each."""
 _BLOCK = 8192
 """Pairs of samples in one product."""
+_GLANCE = 8192
+"""Pairs of samples by which all triples are compared."""
+_FINALISTS = 200
+"""The best of these triples are compared by all pairs of samples."""
 _FEATURES = 256
 """Features whose kernels are computed at a time."""
 
@@ -156,18 +160,30 @@ def _best_pair(features: _Features, i: Index, j: Index, agree: Single) -> Index:
 
 
 def _best_triple(K: Single, agree: Single) -> Index:
-    found, at = -np.inf, np.zeros(3, dtype=np.intp)
-    squares = K * K
+    """The best of all triples; of many pairs of samples, some tell which triples are compared by all pairs."""
+    some = slice(None, None, max(1, len(agree) // _GLANCE))
+    triples, share = _all_triples(K[:, some].copy(), agree[some])
+    if some.step > 1:
+        triples = triples[np.argsort(-share, kind="stable")[:_FINALISTS]]
+        share = np.array([_share_of(K[a] * K[b] * K[c], agree) for a, b, c in triples])
+    return np.asarray(triples[int(np.argmax(share))])
+
+
+def _all_triples(K: Single, agree: Single) -> tuple[Index, Array]:
+    """All triples, and their alignments."""
+    squares, found, shares = K * K, [], []
     for first in range(len(K) - 2):
         rest, rest_squares = K[first + 1 :], squares[first + 1 :]
         total = (rest * (agree * K[first])) @ rest.T
         size = (rest_squares * squares[first]) @ rest_squares.T
         a, b = np.triu_indices(len(rest), 1)
-        share = _share(total[a, b], size[a, b])
-        best = int(np.argmax(share))
-        if share[best] > found:
-            found, at = float(share[best]), np.array([first, first + 1 + a[best], first + 1 + b[best]])
-    return at
+        shares.append(_share(total[a, b], size[a, b]))
+        found.append(np.column_stack([np.full(len(a), first), first + 1 + a, first + 1 + b]))
+    return np.concatenate(found), np.concatenate(shares)
+
+
+def _share_of(k: Single, agree: Single) -> float:
+    return float(_share(k @ agree, k @ k))
 
 
 def _share(total: NDArray[np.floating], size: NDArray[np.floating]) -> Array:

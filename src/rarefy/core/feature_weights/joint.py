@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.core.feature_weights.kernel import FeatureKernel
-from rarefy.core.feature_weights.objectives import ReducedPoint, split, whole_problem
+from rarefy.core.feature_weights.objectives import split, whole_problem
 from rarefy.core.feature_weights.problem import (
     FIRST_RADIUS,
     NEGLIGIBLE,
@@ -22,6 +22,7 @@ from rarefy.core.feature_weights.problem import (
     finished,
     scatter_weights,
 )
+from rarefy.core.feature_weights.reduced_point import ReducedPoint
 from rarefy.core.linalg.rows import Array
 from rarefy.core.solvers.trust_region import Minimum, StepRule, trust_region
 
@@ -95,10 +96,46 @@ def _in_stretches(
     return z, history, n_iter, done or not z.any()
 
 
+class _ExactSteps:
+    """Some steps with exact classifiers; remembers the last ones, from which the next are started."""
+
+    def __init__(self, problem: Problem, start: tuple[Array, Array] | None, tol: float, rule: StepRule | None) -> None:
+        self._problem, self._last, self._tol, self._rule = problem, start, tol, rule
+        self._tried: list[tuple[Array, Array, Array, float]] = []
+
+    def __call__(self, kernel: FeatureKernel, z: Array, radius: float, left: int) -> tuple[Minimum, Array]:
+        def at(x: Array) -> ReducedPoint:
+            point = ReducedPoint(kernel, self._problem.classifiers, x, self._last)
+            self._last = point.B, point.b
+            self._tried = [*self._tried[-1:], (x, point.B, point.b, point.value)]
+            return point
+
+        best = trust_region(
+            at,
+            z,
+            lower=np.zeros(len(z)),
+            land=True,
+            rule=self._rule,
+            radius=radius,
+            tol=1e-3 * self._tol,
+            max_iter=min(10, left),
+            max_products=30,
+        )
+        return best, best.x
+
+    def classifiers(self, z: Array) -> tuple[Array, Array, float]:
+        """The classifiers for weights of all features, and the objective; known if these are those of a step."""
+        for x, B, b, value in self._tried:
+            if np.array_equal(x[x > 0.0], z[z > 0.0]):
+                return B, b, value
+        return self._problem.solve_classifiers(z, self._last)
+
+
 def reduced(
     problem: Problem,
     z: Array,
     *,
+    start: tuple[Array, Array] | None = None,
     field: NDArray[np.bool_] | None = None,
     tol: float = 1e-3,
     max_iter: int = 300,
@@ -114,6 +151,8 @@ def reduced(
     ----------
     problem, z, rule, callback
         As in `alternate`.
+    start : (B, b) or None
+        Classifiers of a similar problem, to start the first ones from.
     field : (d,) array of bool or None
         Features that may get a weight again; None means those with a nonzero weight in z.
     tol : float
@@ -123,26 +162,13 @@ def reduced(
         Largest number of steps; after every ten of them, features with weight zero are left out.
     """
     wanted = z > 0.0 if field is None else field
-    last: list[tuple[Array, Array]] = []  # the classifiers of the last step, to start the next from
-
-    def stretch(kernel: FeatureKernel, z: Array, radius: float, left: int) -> tuple[Minimum, Array]:
-        def at(x: Array) -> ReducedPoint:
-            point = ReducedPoint(kernel, problem.classifiers, x, last[0] if last else None)
-            last[:] = [(point.B, point.b)]
-            return point
-
-        lower = np.zeros(len(z))
-        best = trust_region(
-            at, z, lower=lower, rule=rule, radius=radius, tol=1e-3 * tol, max_iter=min(10, left), max_products=30
-        )
-        return best, best.x
-
+    steps = _ExactSteps(problem, start, tol, rule)
     history: list[float] = []
     n_iter, chances = 0, 0 if problem.classifiers.penalty.zero_is_bound else _CHANCES
     while True:
-        z, history, steps, done = _in_stretches(problem, z, stretch, history, tol, max_iter - n_iter, callback)
-        n_iter, chances = n_iter + steps, chances - 1
-        B, b, value = problem.solve_classifiers(z, last[0] if last else None)
+        z, history, used, done = _in_stretches(problem, z, steps, history, tol, max_iter - n_iter, callback)
+        n_iter, chances = n_iter + used, chances - 1
+        B, b, value = steps.classifiers(z)
         if chances < 0 or not done:
             break
         missed = wanted & (z == 0.0) & (problem.slopes(z, B, b) < -problem.classifiers.penalty.mu)

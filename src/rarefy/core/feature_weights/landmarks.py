@@ -150,18 +150,32 @@ class LandmarkProblem:
 
     def slopes(self, z: Array, Kp: Array) -> Array:
         """The derivative of the objective in the squares of the weights, without the penalty."""
-        return _slopes(self, self.X, self.P, Kp, self.problem.groups)
+        _, G, _ = self.problem.classifiers.losses(self._scores(self.B, self.b))
+        part = FeatureKernel(self.P, self.P, self.problem.profile, self.problem.groups)
+        of_samples = _sums(self, self.X, self.P, G, self.B, self.problem.groups)
+        return of_samples - 0.5 * part.sums(Kp * (self.B @ self.B.T))
 
-    def slopes_of_all(self, problem: Problem, Kp: Array) -> Array:
-        """The same in the weights of all features of the same samples."""
-        return _slopes(self, problem.X, problem.X[self.landmarks], Kp, problem.groups)
+    def slopes_of_all(self, problem: Problem, Kp: Array) -> tuple[Array, Array]:
+        """The same in the weights of all features of the same samples, in two ways.
+
+        For the classifiers as they are; and for those in the span of all kernel functions, whose coefficients would be
+        -G, and whose slopes half the sum of K G G^T a_k over all pairs of samples. The pairs with landmarks stand for
+        all, by class. The coefficients B make up functions of the features that are there and do not tell how the
+        labels of landmarks go with another feature, which the second way does.
+        """
+        of, P = problem.classifiers, problem.X[self.landmarks]
+        _, G, _ = of.losses(self._scores(self.B, self.b))
+        classes = np.unique(of.Y, axis=0, return_inverse=True)[1].ravel()
+        taken = classes[self.landmarks]
+        share = np.bincount(classes) / np.maximum(np.bincount(taken, minlength=classes.max() + 1), 1)
+        part = FeatureKernel(P, P, problem.profile, problem.groups)
+        as_is = _sums(self, problem.X, P, G, self.B, problem.groups) - 0.5 * part.sums(Kp * (self.B @ self.B.T))
+        return as_is, -0.5 * _sums(self, problem.X, P, G, G[self.landmarks] * share[taken, None], problem.groups)
 
 
-def _slopes(at: LandmarkProblem, X: Array | Single, P: Array, Kp: Array, groups: Index | None) -> Array:
-    """Sums of -K * (G B^T) * (x_k - p_k)^2 over samples and landmarks, and half of the same between landmarks."""
-    of = at.problem.classifiers
-    centres, coefficients = P.astype(np.float32), at.B.T.astype(np.float32)
-    _, G, _ = of.losses(at._scores(at.B, at.b))
+def _sums(at: LandmarkProblem, X: Array | Single, P: Array, G: Array, B: Array, groups: Index | None) -> Array:
+    """Sums of -K * (G B^T) * (x_k - p_k)^2 over samples and landmarks."""
+    centres, coefficients = P.astype(np.float32), B.T.astype(np.float32)
     square, cross, column = np.zeros(X.shape[1]), np.zeros(X.shape[1]), np.zeros(len(P))
     for part in _parts(len(X)):
         M = G[part].astype(np.float32) @ coefficients
@@ -170,8 +184,7 @@ def _slopes(at: LandmarkProblem, X: Array | Single, P: Array, Kp: Array, groups:
         square += M.sum(axis=1) @ block**2
         cross += np.einsum("ik,ik->k", block, M @ centres)
         column += M.sum(axis=0)
-    of_samples = totals(square + column @ P**2 - 2.0 * cross, groups)
-    return -of_samples - 0.5 * FeatureKernel(P, P, at.problem.profile, groups).sums(Kp * (at.B @ at.B.T))
+    return -totals(square + column @ P**2 - 2.0 * cross, groups)
 
 
 def _parts(n: int) -> list[slice]:
@@ -259,9 +272,10 @@ def _wanted(problem: Problem, best: _Found) -> Index:
     """Features with weight zero that would lower the objective most, with a weight as large as the others'."""
     if not len(best.field):
         return np.array([], dtype=np.intp)
-    Kp = FeatureKernel(best.part.P, best.part.P, problem.profile, best.part.problem.groups).matrix(best.z)
     typical = float(np.median(best.share())) / np.maximum(problem.scales, np.finfo(float).tiny)
-    gain = -best.part.slopes_of_all(problem, Kp) * typical**2 - problem.classifiers.penalty.costs(typical)
+    Kp = FeatureKernel(best.part.P, best.part.P, problem.profile, best.part.problem.groups).matrix(best.z)
+    slopes = np.minimum(*best.part.slopes_of_all(problem, Kp))
+    gain = -slopes * typical**2 - problem.classifiers.penalty.costs(typical)
     gain[best.field], gain[problem.scales == 0.0] = -np.inf, -np.inf
     order = np.argsort(-gain, kind="stable")[:_ENTERING]
     return order[gain[order] > 0.0]

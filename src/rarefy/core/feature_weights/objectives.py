@@ -21,7 +21,6 @@ import numpy as np
 from rarefy.core.feature_weights.classifiers import Classifiers
 from rarefy.core.feature_weights.kernel import FeatureKernel
 from rarefy.core.linalg.rows import Array, Index
-from rarefy.core.svm.smooth_svm import CurvedSystem
 
 
 def weight_step(
@@ -151,78 +150,6 @@ class WholePoint:
         dA += self.first * ((0.5 * P + dG) @ self.B.T + (0.5 * self.B + self.G) @ P.T)
         in_z = (2.0 * self._slopes + self._bend_of_penalty) * v + 2.0 * self.z * self.kernel.sums(dA)
         return np.concatenate([in_B.ravel(), dG.sum(axis=0), in_z])
-
-
-class ReducedPoint:
-    """The minimum of the objective over all classifiers at given weights, as a function of the weights.
-
-    At the optimum of a classifier B = -G, so the derivative in K is -1/2 B B^T and involves centres only. When the
-    weights change along v, the coefficients of the samples on the curved piece of the loss change by the solution of
-    one linear system with their own kernel matrix. The Hessian is the Schur complement of that of the whole problem,
-    and has as many negative eigenvalues.
-    """
-
-    def __init__(
-        self, kernel: FeatureKernel, classifiers: Classifiers, z: Array, start: tuple[Array, Array] | None
-    ) -> None:
-        A = kernel.distances(z)
-        K = kernel.profile(A.copy())
-        self.classifiers, self.z = classifiers, z
-        self.B, self.b, value = classifiers.solve(K, start)
-        cost, self._slope_of_penalty, self._bend_of_penalty = classifiers.penalty.derivatives(z)
-        self.value = value + cost
-        self.index = np.flatnonzero(np.any(self.B != 0.0, axis=1))
-        square = np.ix_(self.index, self.index)
-        scores = K @ self.B + self.b
-        self._kernel, self._K, self._A = kernel, K[square], A[square]
-        self._curved = classifiers.loss.derivatives(classifiers.Y * scores)[2] > 0.0
-
-    @cached_property
-    def _part(self) -> FeatureKernel:
-        centres = self._kernel.X[self.index]
-        return FeatureKernel(centres, centres, self._kernel.profile, self._kernel.groups)
-
-    @cached_property
-    def _derivatives(self) -> tuple[Array, Array, Array]:
-        """phi', phi'' and the derivative of the value in K, all between centres."""
-        _, first, second = self._kernel.profile.derivatives(self._A.copy())
-        own = self.B[self.index]
-        return first, second, -0.5 * own @ own.T
-
-    @cached_property
-    def _slopes(self) -> Array:
-        first, _, outer = self._derivatives
-        return self._part.sums(first * outer)
-
-    @cached_property
-    def gradient(self) -> Array:
-        return 2.0 * self.z * self._slopes + self._slope_of_penalty
-
-    @cached_property
-    def _systems(self) -> list[tuple[int, Index, CurvedSystem]]:
-        """Classifiers with samples on the curved piece, which of the centres these are, and their systems."""
-        systems = []
-        for c, at in enumerate(self._curved[self.index].T):
-            curved = np.flatnonzero(at)
-            if len(curved):
-                K, costs = self._K[np.ix_(curved, curved)], self.classifiers.costs[self.index[curved]]
-                systems.append((c, curved, CurvedSystem(K, costs, self.classifiers.loss.eps)))
-        return systems
-
-    def hessian_product(self, v: Array) -> Array:
-        first, second, outer = self._derivatives
-        own = self.B[self.index]
-        dA = self._part.combined(2.0 * self.z * v)
-        pushed = np.multiply(first, dA, out=self._part.scratch) @ own
-        P = np.zeros_like(own)
-        for c, curved, system in self._systems:
-            P[curved, c] = system.solve(-pushed[curved, c])[0]
-        dA *= second
-        dA *= outer
-        half = np.matmul(P, own.T, out=self._part.scratch)
-        half *= first
-        dA -= half  # stands for half of (half + its transpose): the sums below are equal for both
-        return (2.0 * self._slopes + self._bend_of_penalty) * v + 2.0 * self.z * self._part.sums(dA)
 
 
 def split(x: Array, n: int, q: int) -> tuple[Array, Array, Array]:

@@ -79,13 +79,18 @@ class Problem:
         return np.flatnonzero(share > NEGLIGIBLE * share.max(initial=0.0))
 
     def among(self, features: Index) -> "Problem":
-        """The problem in some of the features only; the last one is kept, because searches ask for it again."""
+        """The problem in some of the features only; the last one is kept, because searches ask for it again.
+
+        Problems that differ in their classifiers only share it.
+        """
         if len(features) == self.n_weights and np.array_equal(features, np.arange(self.n_weights)):
             return self
         last = self._last
         if "features" not in last or not np.array_equal(last["features"], features):
             last["part"] = self.reduced_to(features)
             last["features"] = features.copy()
+        elif last["part"].classifiers is not self.classifiers:
+            last["part"] = last["part"].with_classifiers(self.classifiers)
         part: Problem = last["part"]
         return part
 
@@ -100,8 +105,17 @@ class Problem:
 
     def with_mu(self, mu: float) -> "Problem":
         """The problem with another factor on the penalty."""
-        penalty = self.classifiers.penalty.with_mu(mu)
-        return replace(self, classifiers=replace(self.classifiers, penalty=penalty))
+        return self.with_classifiers(replace(self.classifiers, penalty=self.classifiers.penalty.with_mu(mu)))
+
+    def with_cost(self, C: float) -> "Problem":
+        """The problem with another factor on the losses, from that with the factor 1."""
+        return self.with_classifiers(replace(self.classifiers, costs=C * self.classifiers.costs))
+
+    def with_classifiers(self, classifiers: Classifiers) -> "Problem":
+        """The problem with other classifiers of the same samples; what is known about the samples is shared."""
+        other = replace(self, classifiers=classifiers)
+        other.__dict__.update(scales=self.scales, _last=self._last, _whole=self._whole)
+        return other
 
     def threads(self) -> AbstractContextManager[Any]:
         """One BLAS thread unless there are many samples or features: a search computes many small products."""
@@ -113,7 +127,7 @@ class Problem:
 
     @cached_property
     def _whole(self) -> FeatureKernel:
-        return FeatureKernel(self.X, self.X, self.profile, self.groups)
+        return FeatureKernel(self.X, self.X, self.profile, self.groups, keep=True)
 
     def solve_classifiers(self, z: Array, start: tuple[Array, Array] | None = None) -> tuple[Array, Array, float]:
         """The optimal coefficients and offsets for these weights, and the objective."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.core.feature_weights.classifiers import Classifiers
+from rarefy.core.feature_weights.classifiers import Classifiers, System
 from rarefy.core.feature_weights.kernel import Profile
 from rarefy.core.feature_weights.penalties import Penalty
 from rarefy.core.feature_weights.problem import Problem
@@ -47,8 +47,12 @@ class Regressors(Classifiers):
         means = np.average(self.Y, axis=0, weights=self.costs)
         return self.losses(np.broadcast_to(means, self.Y.shape))[0]
 
-    def solve(self, K: Array, start: tuple[Array, Array] | None = None) -> tuple[Array, Array, float]:
+    def solve(
+        self, K: Array, start: tuple[Array, Array] | None = None, systems: list[System] | None = None
+    ) -> tuple[Array, Array, float]:
         system = CurvedSystem(K.copy(), self.costs, _HALF)
+        if systems is not None:
+            systems += [(np.arange(len(K)), system)] * self.Y.shape[1]
         found = [system.solve(y) for y in self.Y.T]
         B, b = np.column_stack([one[0] for one in found]), np.array([one[1] for one in found])
         KB = K @ B

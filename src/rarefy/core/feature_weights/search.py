@@ -36,22 +36,26 @@ def run_search(
     tol: float = 1e-3,
     max_iter: int | None = None,
     step: Step = "krylov",
+    start: tuple[Array, Array] | None = None,
     callback: Callback | None = None,
 ) -> Solution:
     """Search by the named method from z; with `polish`, continue with `reduced` unless the method is that or "gmkl".
 
     Trust region steps are those of conjugate gradients ("krylov"), or the minima of the models ("exact"), as in
-    [Tayal2014], for some hundreds of variables at most; "gmkl" has no trust region.
+    [Tayal2014], for some hundreds of variables at most; "gmkl" has no trust region. `start` are classifiers of a
+    similar problem, for "reduced".
     """
     common: dict[str, Any] = {"tol": tol, "callback": callback}
     if method != "gmkl":
         common["rule"] = _RULES[step]
     limit: dict[str, Any] = {} if max_iter is None else {"max_iter": max_iter}
+    if method == "reduced":
+        limit["start"] = start
     if method in MARGINS:
         found = alternate(problem, z, MARGINS[method], **common, **limit)
     else:
         found = {"full": joint_search, "reduced": reduced, "gmkl": gmkl}[method](problem, z, **common, **limit)
     if not polish or method in ("reduced", "gmkl"):
         return found
-    last = reduced(problem, found.z, field=z > 0.0, **common)
+    last = reduced(problem, found.z, start=(found.B, found.b), field=z > 0.0, **common)
     return replace(last, history=(*found.history, *last.history), n_iter=found.n_iter)

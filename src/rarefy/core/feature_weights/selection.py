@@ -1,7 +1,7 @@
 """From a problem to classifiers with feature weights: the starts, the searches and the frozen result."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,9 @@ from rarefy.core.feature_weights.starts import (
 )
 from rarefy.core.linalg.rows import Array, Index
 
+_STALE = 4.0
+"""Weights that were found for a penalty smaller by more than this factor do not tell how good a start is."""
+
 
 @dataclass(frozen=True)
 class SearchSettings:
@@ -38,8 +41,10 @@ class SearchSettings:
     """Share of the largest weight below which weights are dropped."""
     grown: int = 10
     """Rounds in which features are brought in after a start at an interaction."""
-    curvature: bool = True
-    """Whether to compute it."""
+    behind: float = np.inf
+    """On a path, starts whose objective is more than this factor above the best are not searched."""
+    checked: bool = True
+    """Whether to compute the curvature of solutions, and to see whether all samples are memorised."""
     seed: int = 0
     """Of the perturbed starts."""
 
@@ -79,7 +84,7 @@ class FeatureSelection:
     intercept: Array
     support_vectors: Array
     memorized: bool
-    """Whether all samples are classified correctly with a kernel matrix close to the identity."""
+    """Whether all samples are classified correctly with a kernel matrix close to the identity; False if not checked."""
 
 
 @dataclass(frozen=True)
@@ -91,11 +96,42 @@ class Starts:
 
     def lines(self) -> list["Line"]:
         """All starts, none of which has been followed yet."""
-        return [(k, None) for k in range(len(self.weights))]
+        return [Line(k) for k in range(len(self.weights))]
 
 
-Line = tuple[int, Array | None]
-"""The number of a start, and where the search from it is; None at the start."""
+@dataclass(frozen=True)
+class Line:
+    """The number of a start, the last solution of the search from it that has features, and the problem it solves.
+
+    `searched` is the penalty relative to the costs at which it was found.
+    """
+
+    start: int
+    problem: Problem | None = None
+    solution: Solution | None = None
+    searched: float = 0.0
+
+    def at(self, problem: Problem) -> "Line":
+        """The same weights with the classifiers of another problem; its samples and features are the same."""
+        if self.problem is None or self.solution is None:
+            return self
+        old, z = self.solution, self.solution.z
+        if problem.classifiers.costs is self.problem.classifiers.costs:
+            # Only the penalty is another, and the classifiers do not depend on it.
+            change = problem.classifiers.penalty.derivatives(z)[0] - self.problem.classifiers.penalty.derivatives(z)[0]
+            return replace(self, problem=problem, solution=replace(old, objective=old.objective + change))
+        B, b, value = problem.solve_classifiers(z, (old.B, old.b))
+        return replace(self, problem=problem, solution=replace(old, B=B, b=b, objective=value))
+
+    def waits(self, limit: float) -> bool:
+        """Whether its objective is above a limit, with weights that were found for about the same penalty."""
+        if self.problem is None or self.solution is None:
+            return False
+        return self.solution.objective > limit and _relative(self.problem) <= _STALE * self.searched
+
+
+def _relative(problem: Problem) -> float:
+    return problem.classifiers.penalty.mu / float(problem.classifiers.costs.sum())
 
 
 def start_weights(problem: Problem, init: str | Array) -> Starts:
@@ -154,7 +190,7 @@ def selection_path(
         for i, here, best in best_of_starts(problem, starts, mus, settings, report):
             if settings.prune > 0.0:
                 best = pruned_search(here, best, Search(settings, report), settings.prune)
-            found[i] = described(here, best, settings.method, settings.curvature)
+            found[i] = described(here, best, settings.method, settings.checked)
     return [found[i] for i in range(len(mus))]
 
 
@@ -169,19 +205,30 @@ def best_of_starts(
     """For every mu, from the smallest: its place, its problem and the best solution from all starts, not yet pruned.
 
     An empty solution is the best only if there is no other: its objective can be lower than that of a minimum whose
-    features predict well. Two starts that lead to the same weights are followed as one. `lines` says where they are; it
-    is changed as they go on.
+    features predict well. Two starts that lead to the same weights are followed as one. With a finite `behind`, a line
+    whose last weights have an objective so much above the best is not searched until that changes, or these weights are
+    for a penalty of less than a quarter; it is cheap to see, because with the same weights only the penalty is another.
+    `lines` says where they are; it is changed as they go on.
     """
     lines = starts.lines() if lines is None else lines
     for i in np.argsort(mus, kind="stable"):
         here, search = problem.with_mu(float(mus[i])), Search(settings, report)
-        reached: list[tuple[int, Array | None, Solution]] = []
-        for k, z in lines:
-            solution = search.from_start(here, starts, k) if z is None else search(here, z)
-            if not any(_same(solution.z, other.z) for _, _, other in reached):
-                reached.append((k, solution.z if solution.z.any() else z, solution))
-        yield int(i), here, min((one for *_, one in reached), key=lambda one: (not one.z.any(), one.objective))
-        lines[:] = [(k, z) for k, z, _ in reached]
+        reached: list[tuple[Line, Solution]] = []
+        waiting: list[Line] = []
+        for line in lines:
+            lowest = min((one.objective for _, one in reached if one.z.any()), default=np.inf)
+            if np.isfinite(settings.behind) and lowest < np.inf:
+                line = line.at(here)
+                if line.waits(settings.behind * lowest):
+                    waiting.append(line)
+                    continue
+            solution = search.along(here, starts, line)
+            if not any(_same(solution.z, other.z) for _, other in reached):
+                found = Line(line.start, here, solution, _relative(here))
+                reached.append((found if solution.z.any() else line, solution))
+        reached.sort(key=lambda one: (not one[1].z.any(), one[1].objective))
+        yield int(i), here, reached[0][1]
+        lines[:] = [line for line, _ in reached] + waiting
 
 
 def _same(z: Array, other: Array) -> bool:
@@ -195,8 +242,8 @@ class Search:
     def __init__(self, settings: SearchSettings, report: Report | None) -> None:
         self._settings, self._report, self._count = settings, report, 0
 
-    def __call__(self, problem: Problem, z: Array) -> Solution:
-        """One search from z."""
+    def __call__(self, problem: Problem, z: Array, start: tuple[Array, Array] | None = None) -> Solution:
+        """One search from z; `start` are classifiers of a similar problem."""
         self._count += 1
         mu, count, report, own = problem.classifiers.penalty.mu, self._count, self._report, self._settings
 
@@ -214,8 +261,15 @@ class Search:
             tol=own.tol,
             max_iter=own.max_iter,
             step=own.step,
+            start=start,
             callback=callback,
         )
+
+    def along(self, problem: Problem, starts: Starts, line: Line) -> Solution:
+        """From where a line is."""
+        if line.solution is None:
+            return self.from_start(problem, starts, line.start)
+        return self(problem, line.solution.z, (line.solution.B, line.solution.b))
 
     def from_start(self, problem: Problem, starts: Starts, k: int) -> Solution:
         """From one of the starts; if there are more features than `screening`, with screening."""
@@ -233,7 +287,7 @@ class Search:
         return with_starts(problem, z)
 
 
-def described(problem: Problem, solution: Solution, method: str, curvature: bool) -> FeatureSelection:
+def described(problem: Problem, solution: Solution, method: str, checked: bool) -> FeatureSelection:
     """The result; GMKL has another objective than the problem, so the curvature there is undefined."""
     z, centres = solution.z, np.flatnonzero(np.any(solution.B != 0.0, axis=1))
     support = np.zeros(len(z), dtype=bool)
@@ -244,7 +298,7 @@ def described(problem: Problem, solution: Solution, method: str, curvature: bool
         group_weights=z,
         support=spread(support, problem.groups),
         ranking=rankdata(-spread(z * problem.scales, problem.groups), method="min").astype(int),
-        curvature=np.nan if method == "gmkl" or not curvature else smallest_curvature(problem, solution),
+        curvature=np.nan if method == "gmkl" or not checked else smallest_curvature(problem, solution),
         objective=solution.objective,
         history=np.array(solution.history),
         n_iter=solution.n_iter,
@@ -252,7 +306,7 @@ def described(problem: Problem, solution: Solution, method: str, curvature: bool
         dual_coef=solution.B[centres].T.copy(),
         intercept=solution.b.copy(),
         support_vectors=problem.X[np.ix_(centres, np.flatnonzero(weights > 0.0))],
-        memorized=_memorized(problem, solution),
+        memorized=checked and _memorized(problem, solution),
     )
 
 

@@ -48,6 +48,16 @@ def grouped_norms(entries: NDArray[Any], group: NDArray[Any], size: int) -> Vect
     return scale * np.sqrt(np.bincount(group, weights=squares, minlength=size))
 
 
+def p_norm(A: Vector, p: float, axis: int | None = None, keepdims: bool = False) -> Any:
+    """The p-norm for any p from 1 on: powers of numbers beside 1 would overflow for large ones."""
+    if p in (1.0, 2.0, np.inf):
+        return np.linalg.norm(A, ord=p, axis=axis, keepdims=keepdims)
+    size = np.abs(A).max(axis=axis, initial=0.0, keepdims=True)
+    scaled = np.linalg.norm(A / np.where(size > 0.0, size, 1.0), ord=p, axis=axis, keepdims=True)
+    found = size * scaled
+    return found if keepdims else found.item() if axis is None else np.squeeze(found, axis=axis)
+
+
 def _power(largest: Vector) -> Vector:
     """Powers of two with 1 <= largest / power < 2; for zero one that is no larger than any other."""
     return np.where(largest > 0.0, np.exp2(np.frexp(largest)[1] - 1.0), _SMALLEST)

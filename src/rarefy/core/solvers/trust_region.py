@@ -53,6 +53,10 @@ StepRule = Callable[[Point, float], ModelStep]
 """What minimises the model of a function at one place within a region of this radius."""
 
 
+_GOING = 0.9
+"""Share of the way to its bound from which on the model's minimum counts as the bound."""
+
+
 @dataclass(frozen=True)
 class Minimum:
     """Where the method stopped; `decrement` is the decrease that the model still predicts there."""
@@ -71,6 +75,7 @@ def trust_region(
     x: Array,
     *,
     lower: Array | None = None,
+    land: bool = False,
     precondition: Callable[[Any], Callable[[Array], Array] | None] | None = None,
     rule: StepRule | None = None,
     convexity: float = 0.0,
@@ -90,6 +95,9 @@ def trust_region(
         Where to start; with bounds, strictly inside.
     lower : (n,) array or None
         Lower bounds, -inf where there is none.
+    land : bool
+        Whether variables that the last model moves to their bounds are put on them. Otherwise steps only come closer,
+        and it ends later.
     precondition : callable or None
         Gives, for the function at one place, the inverse of M times a vector as a function, or None. It is asked again
         when many products were needed.
@@ -110,7 +118,7 @@ def trust_region(
     callback : callable or None
         Called with (iteration, value, predicted decrease).
     """
-    here = at(x)
+    here = _finite(at(x))
     inverse = _inverse(precondition, here)
     decrement, products, stalls = np.inf, 0, 0
     for iteration in range(max_iter):
@@ -123,14 +131,18 @@ def trust_region(
         )
         minimise = rule or partial(_model_step, inverse=inverse or _same, max_products=max_products, known=known)
         step, model, size, done, used = minimise(local, radius)
-        bend = 0.0
+        bend, landing = 0.0, x
         if isinstance(local, _Bounded):
+            landing = local.landing(x, step)
+            # The bounds can only make the decrease smaller: what is little without them is little.
+            little = land and model <= accepted
             step, model, bend, inside = local.inside(step, model)
-            done, used = done and inside, used + (not inside)
+            done, used = done and (inside or little), used + (not inside)
         decrement, products = model, products + used
         if callback is not None:
             callback(iteration, here.value, model)
-        if not model > 0.0 or (done and model <= tol * (1e-3 + abs(here.value))):
+        if not model > 0.0 or (done and model <= accepted):
+            x, here = _landed(at, x, here, landing, accepted) if land else (x, here)
             return Minimum(x, here.value, here.gradient, max(model, 0.0), iteration, products, "optimal")
         if model <= 1e-15 * (1e-3 + abs(here.value)) and size < radius:
             # No products are left, but the predicted decrease is below the rounding of the value.
@@ -151,6 +163,23 @@ def trust_region(
             status: Status = "optimal" if lost else "stalled"
             return Minimum(x, here.value, here.gradient, model, iteration + 1, products, status)
     return Minimum(x, here.value, here.gradient, decrement, max_iter, products, "iteration limit")
+
+
+def _landed(
+    at: Callable[[Array], Point], x: Array, here: Point, landing: Array, accepted: float
+) -> tuple[Array, Point]:
+    """The point with some variables on their bounds, unless the function is higher there."""
+    if np.array_equal(landing, x):
+        return x, here
+    there = at(landing)
+    return (landing, there) if there.value <= here.value + accepted else (x, here)
+
+
+def _finite(here: Any) -> Any:
+    """A model, unless its value or gradient is no number: steps from there would not be any either."""
+    if not (np.isfinite(here.value) and np.isfinite(here.gradient).all()):
+        raise FloatingPointError("the objective is not finite where the search starts")
+    return here
 
 
 def _inverse(
@@ -179,6 +208,10 @@ class _Bounded:
     def hessian_product(self, v: Array) -> Array:
         return self.unit * self.here.hessian_product(self.unit * v) + self.bend * v
 
+    def landing(self, x: Array, scaled: Array) -> Array:
+        """The point with the variables on their bounds that a step moves there."""
+        return np.where(self.unit * scaled <= -_GOING * self.distance, x - self.distance, x)
+
     def inside(self, scaled: Array, model: float) -> tuple[Array, float, float, bool]:
         """A step within the bounds, its decrease in the model, the part of the bend in it, and whether it is unchanged.
 
@@ -186,6 +219,8 @@ class _Bounded:
         first bound, whichever gives the larger decrease in the model.
         """
         step = self.unit * scaled
+        if not np.isfinite(step).all():
+            raise FloatingPointError("a step is no number")
         least = -self._STAY * self.distance
         if np.all(step >= least):
             return step, model, 0.5 * float(self.bend @ scaled**2), True

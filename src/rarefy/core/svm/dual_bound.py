@@ -14,6 +14,7 @@ from typing import Literal
 
 import numpy as np
 
+from rarefy.core.linalg.norms import p_norm
 from rarefy.core.linalg.rows import Array, Rows
 from rarefy.core.solvers.interior_point import Factor
 
@@ -109,7 +110,7 @@ class DualBound:
 
     def _sizes(self, Z: Array) -> Array:
         """The same for each score: the conjugate norm of its sums."""
-        return np.asarray(np.linalg.norm(Z, ord=conjugate(self.norm), axis=1, keepdims=True))
+        return np.asarray(p_norm(Z, conjugate(self.norm), axis=1, keepdims=True))
 
     def _room(self, beta: Array) -> Array:
         return np.asarray(np.minimum(beta - self.lower, self.upper - beta))

@@ -1,4 +1,4 @@
-r"""The 1-norm linear SVM, by Newton's method on the exterior penalty of its dual.
+r"""The 1-norm linear SVM: with more samples than features by `norm_svm`, else by Newton's method on its dual.
 
 B : (m, d) rows y_i x_i, e a vector of ones
 w, b, xi : primal variables; u : (m,) dual variables; C multiplies the loss
@@ -14,7 +14,8 @@ w, b, xi : primal variables; u : (m,) dual variables; C multiplies the loss
 a convex, piecewise quadratic function of m variables. For every small enough eps its minimiser gives
 an *exact* solution of the primal program: w = ((B^T u - 1)_+ - (-B^T u - 1)_+) / eps and so on. A Newton
 step needs only the columns of B with |B^T u| > 1, which are few: they are the features with a
-non-zero weight. eps is lowered until primal and dual value agree.
+non-zero weight. eps is lowered until primal and dual value agree. A step solves m equations, so this is for few
+samples; for few features the same program has d + 1 equations and a boxed variable for each sample.
 """
 
 from dataclasses import dataclass, replace
@@ -23,10 +24,17 @@ import numpy as np
 
 from rarefy.core.linalg.rows import Array, Rows, largest_entry
 from rarefy.core.linalg.threads import threads_for
+from rarefy.core.linalg.with_ones import WithOnes
+from rarefy.core.svm.norm_svm import norm_svm
 
 _MAX_NEWTON = 500
 _SIZES = (1e-2, 1e2)
 """Largest entries between these are left as they are, which saves a copy."""
+_FEW = 300
+"""Samples for which Newton's method is tried as well, where columns that nearly depend on each other keep the other
+method from the last digits."""
+_TINY = 1e-300
+"""Data without larger entries are as good as zero: the inverse of their size is no number."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +66,26 @@ def l1_svm(X: Rows, y: Array, C: float, *, tol: float = 1e-8) -> L1SVM:
     tol : float
         Accepted duality gap, relative to the objective.
     """
-    size = largest_entry(X)
-    if size > 0.0 and not _SIZES[0] < size < _SIZES[1]:
+    size = max(largest_entry(X), _TINY)
+    if X.shape[0] <= X.shape[1]:
+        return _wide(X, y, C, tol, size)
+    found = _tall(X, y, C, tol, size)
+    if found.converged or X.shape[0] > _FEW:
+        return found
+    return min(found, _wide(X, y, C, tol, size), key=lambda one: one.gap)
+
+
+def _wide(X: Rows, y: Array, C: float, tol: float, size: float) -> L1SVM:
+    if not _SIZES[0] < size < _SIZES[1]:
         found = _solved(X.scaled(1.0 / size), y, C * size, tol)
         return replace(found, w=found.w / size, objective=found.objective / size, gap=found.gap / size)
     return _solved(X, y, C, tol)
+
+
+def _tall(X: Rows, y: Array, C: float, tol: float, size: float) -> L1SVM:
+    found = norm_svm(WithOnes(X, 1.0 / size), y, 1.0, np.full(len(y), C * size), tol=tol)
+    w, objective, gap = found.w[0] / size, found.objective / size, found.gap / size
+    return L1SVM(w, -float(found.b[0]), objective, gap, found.n_iter, gap <= tol * max(1.0, abs(objective)))
 
 
 def _solved(X: Rows, y: Array, C: float, tol: float) -> L1SVM:

@@ -102,7 +102,8 @@ def linear_model(
     v = F.T @ beta
     problem = Problem(F, y, costs, loss)
     best: LinearModel | None = None
-    with threads_for(F.shape[1]):
+    # Steps that overflow are no descent and are not taken; the best pair counts.
+    with threads_for(F.shape[1]), np.errstate(over="ignore", invalid="ignore"):
         for rounding in _roundings(loss, start is not None):
             smooth = replace(problem, loss=replace(loss, rounding=rounding))
             v, b, beta = _newton(smooth, v, b, tol, max_iter)

@@ -20,6 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from rarefy.core.linalg.class_pairs import ClassPairs, contrasts
+from rarefy.core.linalg.norms import p_norm
 from rarefy.core.linalg.rows import Array, Index, Rows
 from rarefy.core.solvers.box_lp import BoxLP, Status, box_lp
 from rarefy.core.svm.dual_bound import DualBound, Norm, extra_columns, order_of
@@ -28,6 +29,8 @@ _PROGRAMS = 100
 """Quadratic programs for one SVM at most."""
 _SMALLEST = 1e-10
 """Share of the largest weight that the others count as at least."""
+_LARGEST_POWER = 300.0
+"""Of e, in a ratio of two weights."""
 _SHARE, _LARGEST = 0.3, 1e-5
 """Programs are solved to a share of the accepted gap, and at least so far: the rest is for making their variables
 feasible, which those of a rough solution are far from."""
@@ -228,7 +231,7 @@ def _by_quadratics(
         )
         tried, n_iter = tried + 1, n_iter + found.n_iter
         v = -found.y
-        size = float(np.linalg.norm(v[:S], ord=order_of(norm)))
+        size = float(p_norm(v[:S], order_of(norm)))
         objective = alpha * size + float(p @ np.maximum(0.0, 1.0 - y * (F @ v)))
         gap = max(objective - dual.bound(found.x[:m], 0.1 * tol * (1.0 + objective)), 0.0)
         if best is None or gap < best.gap:
@@ -286,7 +289,12 @@ class _AnyNorm:
 
     def _target(self, w: Array) -> Array:
         size = np.maximum(np.abs(w), _SMALLEST * np.abs(w).max())
-        return np.asarray(size ** (2.0 - self._p) * float(np.linalg.norm(w, ord=self._p)) ** (self._p - 1.0))
+        whole = p_norm(w, self._p)
+        # In logarithms, since powers of a ratio far from 1 overflow.
+        ratio = np.log(whole / size)
+        if self._p > 3.0:
+            ratio = np.minimum(ratio, _LARGEST_POWER / (self._p - 2.0))
+        return np.asarray(whole * np.exp((self._p - 2.0) * ratio))
 
 
 def direct_svm(

@@ -10,6 +10,7 @@ A larger penalty has smaller weights, and multipliers that are too large have mo
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from rarefy.core.linalg.norms import p_norm
 from rarefy.core.linalg.rows import Array, Rows
 from rarefy.core.svm.dual_bound import Norm, extra_columns, order_of
 
@@ -22,7 +23,7 @@ def rescaled(F: Rows, y: Array, alpha: float, p: Array, norm: Norm, multipliers:
     S = F.shape[1] - extra_columns(norm)
     w = np.zeros(F.shape[1])
     w[:S] = -multipliers[:S]
-    f, size = F @ w, float(np.linalg.norm(w[:S], ord=order_of(norm)))
+    f, size = F @ w, float(p_norm(w[:S], order_of(norm)))
 
     def value(s: float) -> float:
         b = best_intercept(s * f, y, p)

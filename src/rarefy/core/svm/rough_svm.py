@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from rarefy.core.linalg.norms import p_norm
 from rarefy.core.linalg.rough_rows import RoughRows
 from rarefy.core.linalg.rows import Array, DenseRows, Rows
 from rarefy.core.solvers.box_lp import Status
@@ -96,7 +97,7 @@ class _Progress:
     _value: float = field(default=np.inf)
 
     def values(self, W: Array, f: Array) -> Array:
-        size = np.linalg.norm(W[:-1], ord=order_of(self.norm), axis=0)
+        size = p_norm(W[:-1], order_of(self.norm), axis=0)
         return np.asarray(self.alpha * size + self.p @ np.maximum(0.0, 1.0 - self.Y * f))
 
     def settled(self, W: Array, f: Array) -> bool:

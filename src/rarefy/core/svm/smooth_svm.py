@@ -16,20 +16,25 @@ import numpy as np
 import scipy.linalg as sl
 
 from rarefy.core.linalg.cholesky import lifted_cholesky
-from rarefy.core.linalg.rows import Array
+from rarefy.core.linalg.rows import Array, Index
 from rarefy.core.linalg.threads import threads_for
 from rarefy.core.losses.hinge import SmoothedHinge
 
 
 @dataclass(frozen=True)
 class SmoothSVM:
-    """The solution; `excess` is the violation of the optimality conditions, relative to the largest cost."""
+    """The solution; `excess` is the violation of the optimality conditions, relative to the largest cost.
+
+    `system` belongs to the samples `curved` on the curved piece; None if it was not needed.
+    """
 
     beta: Array
     b: float
     objective: float
     excess: float
     n_iter: int
+    curved: Index
+    system: "CurvedSystem | None"
 
 
 def smooth_svm(
@@ -63,46 +68,71 @@ def smooth_svm(
     """
     n, largest = len(y), float(costs.max())
     beta, b = (np.zeros(n), best_offset(np.zeros(n), y, costs, loss)) if start is None else start
-    scores = K @ beta
+    signed = costs * y
+    scores, steps = K @ beta, _Newton(K, y, costs, loss)
     with threads_for(n):
         for iteration in range(max_iter + 1):
-            value, first, _ = loss.derivatives(y * (scores + b))
-            objective = 0.5 * float(beta @ scores) + float(costs @ value)
+            short = 1.0 - y * (scores + b)
             # Optimality: beta_i = -C_i y_i l'(y_i f_i), with sum zero.
-            wanted = -costs * y * first
+            wanted = signed * np.clip(short / (2.0 * loss.eps), 0.0, 1.0)
             excess = max(float(np.abs(wanted - beta).max()), abs(float(wanted.sum())) / n) / largest
             if excess <= tol or iteration == max_iter:
                 break
-            beta, b, scores, moved = _newton(K, y, costs, loss, beta, b, scores)
+            beta, b, scores, moved = steps(beta, b, scores, short)
             if not moved:
                 break
-    return SmoothSVM(beta, b, objective, excess, iteration)
+        value, _, _ = loss.derivatives(y * (scores + b))
+    objective, curved = 0.5 * float(beta @ scores) + float(costs @ value), steps.curved(short)
+    return SmoothSVM(beta, b, objective, excess, iteration, curved, steps.known(curved))
 
 
-def _newton(
-    K: Array, y: Array, costs: Array, loss: SmoothedHinge, beta: Array, b: float, scores: Array
-) -> tuple[Array, float, Array, bool]:
-    """One Newton step with a line search; the last value is False if no step lowers the objective."""
-    smoothing = loss.eps
-    short = 1.0 - y * (scores + b)
-    curved = np.flatnonzero((short > 0.0) & (short <= 2.0 * smoothing))
-    linear = short > 2.0 * smoothing
-    target = np.where(linear, costs * y, 0.0)
-    if len(curved):
-        system = CurvedSystem(K[np.ix_(curved, curved)], costs[curved], smoothing)
-        target[curved], ahead = system.solve(y[curved] - K[curved] @ target, -float(target.sum()))
-    elif abs(float(target.sum())) > 1e-12 * float(costs.sum()):
-        # No sample is on the curved piece, so b is not determined with beta: it is optimised first, alone.
-        target, ahead = beta, best_offset(scores, y, costs, loss)
-    else:
-        ahead = best_offset(K @ target, y, costs, loss)
-    change, shift = target - beta, ahead - b
-    changed = K @ change
-    slope, curvature = float(beta @ changed), float(change @ changed)
-    along = Along(1.0 - y * (scores + b), y * (changed + shift), costs, smoothing, slope, curvature)
-    nothing = 1e-12 * float(costs.sum())
-    length = 1.0 if along.slope(1.0) <= nothing else along.last_below(0.0, 0.0, 1.0)
-    return beta + length * change, b + length * shift, scores + length * changed, length > 0.0
+class _Newton:
+    """Newton steps with a line search; remembers the last linear system, because the samples in it are often the same.
+
+    A step returns coefficients, offset, scores without the offset, and False if no step lowers the objective.
+    """
+
+    def __init__(self, K: Array, y: Array, costs: Array, loss: SmoothedHinge) -> None:
+        self._K, self._y, self._costs, self._loss = K, y, costs, loss
+        self._last: tuple[Index, CurvedSystem] | None = None
+
+    def curved(self, short: Array) -> Index:
+        """The samples on the curved piece."""
+        return np.flatnonzero((short > 0.0) & (short <= 2.0 * self._loss.eps))
+
+    def known(self, curved: Index) -> "CurvedSystem | None":
+        """The system of these samples if it is the last one."""
+        same = self._last is not None and np.array_equal(self._last[0], curved)
+        return self._last[1] if same and self._last is not None else None
+
+    def _system(self, curved: Index) -> "CurvedSystem":
+        system = self.known(curved)
+        if system is None:
+            system = CurvedSystem(self._K[np.ix_(curved, curved)], self._costs[curved], self._loss.eps)
+            self._last = curved, system
+        return system
+
+    def __call__(self, beta: Array, b: float, scores: Array, short: Array) -> tuple[Array, float, Array, bool]:
+        K, y, costs, loss = self._K, self._y, self._costs, self._loss
+        smoothing = loss.eps
+        linear, curved = short > 2.0 * smoothing, self.curved(short)
+        target = np.where(linear, costs * y, 0.0)
+        if len(curved):
+            # The product with all of K: picking its rows would take longer.
+            pushed = (K @ target)[curved] if linear.any() else 0.0
+            target[curved], ahead = self._system(curved).solve(y[curved] - pushed, -float(target.sum()))
+        elif abs(float(target.sum())) > 1e-12 * float(costs.sum()):
+            # No sample is on the curved piece, so b is not determined with beta: it is optimised first, alone.
+            target, ahead = beta, best_offset(scores, y, costs, loss)
+        else:
+            ahead = best_offset(K @ target, y, costs, loss)
+        change, shift = target - beta, ahead - b
+        changed = K @ change
+        slope, curvature = float(beta @ changed), float(change @ changed)
+        along = Along(short, y * (changed + shift), costs, smoothing, slope, curvature)
+        nothing = 1e-12 * float(costs.sum())
+        length = 1.0 if along.slope(1.0) <= nothing else along.last_below(0.0, 0.0, 1.0)
+        return beta + length * change, b + length * shift, scores + length * changed, length > 0.0
 
 
 class CurvedSystem:
@@ -126,6 +156,11 @@ class CurvedSystem:
         answer = self._solve(right)
         shift = float((answer.sum() - total) / self._ones.sum())
         return answer - shift * self._ones, shift
+
+    def solve_all(self, right: Array) -> Array:
+        """The x of several systems, as columns; the sum of each x is 0."""
+        answer = self._solve(right)
+        return np.asarray(answer - np.multiply.outer(self._ones, answer.sum(axis=0) / self._ones.sum()))
 
 
 @dataclass(frozen=True)
