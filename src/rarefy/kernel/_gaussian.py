@@ -71,8 +71,12 @@ def _single(left: Array, right: Array, out: NDArray[Any]) -> NDArray[Any]:
 
 def _are_ready(X: Any, Y: Any) -> bool:
     """Whether there is nothing to check or to convert; blocks of a few hundred rows come by the thousand."""
-    plain = all(type(Z) is np.ndarray and Z.ndim == 2 and Z.dtype in (np.float32, np.float64) for Z in (X, Y))
+    plain = _is_plain(X) and _is_plain(Y)
     return plain and X.dtype == Y.dtype and X.shape[1] == Y.shape[1] and len(X) > 0 and len(Y) > 0
+
+
+def _is_plain(Z: Any) -> bool:
+    return type(Z) is np.ndarray and Z.ndim == 2 and Z.dtype in (np.float32, np.float64)
 
 
 def _lifted(Z: NDArray[Any], centre: NDArray[np.float64], gamma: float) -> NDArray[np.float64]:
