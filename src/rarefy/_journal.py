@@ -40,7 +40,7 @@ class Journal:
                     f"checkpoint_folder={folder} has passes of another fit: data, labels or parameters differ. Use "
                     "another folder, or delete it."
                 )
-        elif any(folder.iterdir()):
+        elif any(not one.name.endswith(".part") for one in folder.iterdir()):  # a killed writer may have left that
             raise ParameterError(f"checkpoint_folder={folder} has other files in it. Use an empty folder.")
         else:
             write_atomically(path, text)
@@ -58,7 +58,8 @@ class Journal:
 
     def clear(self) -> None:
         """Remove all files: the fit is done."""
-        for path in [*self._folder.glob("[0-9]*.npz"), self._folder / _HEADER]:
+        left = (*self._folder.glob("[0-9]*.part"), *self._folder.glob(f".{_HEADER}.*.part"))
+        for path in [*self._folder.glob("[0-9]*.npz"), *left, self._folder / _HEADER]:
             path.unlink(missing_ok=True)
         with suppress(OSError):  # something else is in it
             self._folder.rmdir()
@@ -107,12 +108,19 @@ def journal_of(estimator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     if folder is None or not isinstance(X, RowSource) or _journal.get() is not None:
         yield
         return
+    data = getattr(X.rows(), "fingerprint", None)
+    if data is None:
+        raise ParameterError(
+            "checkpoint_folder needs a whole folder of blocks, whose fingerprint tells whether the data are the same "
+            f"when the fit goes on; got a {type(X).__name__} without one. Write it with rarefy.blocks, or set "
+            "checkpoint_folder=None."
+        )
     others = [*args[1:], *(value for name, value in sorted(kwargs.items()) if name != "X")]
     header = {
         "estimator": type(estimator).__name__,
         "parameters": {name: repr(value) for name, value in sorted(estimator.get_params().items())},
         "shape": list(X.shape),
-        "data": getattr(X.rows(), "fingerprint", None),
+        "data": data,
         "labels and weights": _digest(tuple(others)),
     }
     journal = Journal(Path(folder), header)

@@ -131,3 +131,25 @@ def test_arrays_need_no_journal(tmp_path):
     with rarefy.config_context(checkpoint_folder=tmp_path / "passes"):
         RankRC(**SEED).fit(X, Y)
     assert not (tmp_path / "passes").exists()
+
+
+def test_data_that_cannot_be_recognised_are_refused(tmp_path):
+    """Passes of other numbers of the same shape would be taken without a word."""
+    with rarefy.config_context(checkpoint_folder=tmp_path / "passes"):
+        data = blocks.from_arrays(tmp_path / "data", X, block_rows=90)
+        for unknown in (
+            blocks.from_iterator(lambda: iter([X[:200], X[200:]])),
+            data.keep(np.arange(5), np.ones(5), None),
+        ):
+            with pytest.raises(ParameterError, match=r"checkpoint_folder needs a whole folder of blocks.*fingerprint"):
+                RankRC(**SEED).fit(unknown, Y)
+    assert not (tmp_path / "passes").exists()
+
+
+def test_what_a_killed_writer_left_does_not_stop_the_next_fit(tmp_path):
+    """The header of a fit that was ended while it was written."""
+    (tmp_path / "passes").mkdir()
+    (tmp_path / "passes" / ".fit.json.0123456789abcdef.part").write_text("{")
+    with rarefy.config_context(checkpoint_folder=tmp_path / "passes"):
+        RankRC(**SEED).fit(blocks.from_arrays(tmp_path / "data", X, block_rows=90), Y)
+    assert not (tmp_path / "passes").exists()
