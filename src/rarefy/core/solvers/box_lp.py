@@ -173,10 +173,12 @@ class _Search:
             point, length = Newton(p, point, reduced, missing).step()
             n_iter += 1
             waited += _tiresome(length)
-        x[work] = point.x
-        verdict = _no_solution(whole, x, point.y, self.norms) if closest[0] > self.tol else None
-        if verdict is not None:
-            return _finish(whole, x, verdict[1], n_iter, verdict[0])
+        if closest[0] > self.tol:
+            for at in (point, closest[1]):  # multipliers that grew beyond measure have lost their digits
+                x[work] = at.x
+                verdict = _no_solution(whole, x, at.y, self.norms)
+                if verdict is not None:
+                    return _finish(whole, x, verdict[1], n_iter, verdict[0])
         # Late steps can lose what had been reached.
         error, point = closest if closest[0] <= self.tol else self._with_plain_multipliers(p, *closest)
         x[work] = point.x
