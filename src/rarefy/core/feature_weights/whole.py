@@ -85,7 +85,6 @@ class Whole:
             group_weights=weights,
             support=spread(weights > 0.0, of_all),
             ranking=rankdata(-spread(shares, of_all), method="min").astype(int),
-            history=np.append(found.history, own.history),
             n_iter=found.n_iter + own.n_iter,
             converged=found.converged and own.converged,
         )
