@@ -166,31 +166,66 @@ def draw_growth(found, path):
 
 
 def against_before(source, quick):
-    """Cross-validation and the landmark form beside an earlier version, in turns in one process."""
+    """Cross-validation and the landmark form beside an earlier version, in turns in one process.
+
+    What was measured is kept, and measured again only after results/feature_versions.json has been removed.
+    """
     versions = {"before": _imported(source), "now": _imported(Path(__file__).parents[1] / "src")}
     tasks = {f"cross-validation {n}x{d}": ("KernelFeatureSelectorCV", n, d, {}) for n, d in ((120, 10), (300, 50))}
     tasks["landmarks 20000x100"] = ("KernelFeatureSelector", 20_000, 100, {"n_landmarks": 500})
-    results = {}
+    known = RESULTS / ("feature_versions_quick.json" if quick else "feature_versions.json")
+    cells = json.loads(known.read_text()) if known.exists() else {}
     for task, (name, n, d, options) in list(tasks.items())[: 1 if quick else None]:
-        seconds, wrong = {key: [] for key in versions}, {key: [] for key in versions}
-        for seed in range(1 if quick else 2):
-            X = np.random.default_rng(seed).standard_normal((n + 2000, d))
-            y = X[:, 0] * X[:, 1] > 0
+        for seed in range(1 if quick else 20 if n < 1000 else 2):
             for key, package in versions.items():
-                if "n_landmarks" in options and not hasattr(package.KernelFeatureSelector(), "n_landmarks"):
-                    continue
-                model = getattr(package, name)(**options)
-                start = time.process_time()
-                model.fit(X[:n], y[:n])
-                seconds[key].append(time.process_time() - start)
-                wrong[key].append(1.0 - model.score(X[n:], y[n:]))
-        results[task] = {"seconds": seconds, "held-out error": wrong}
-        for key in versions:
-            if seconds[key]:
-                print(
-                    f"{task} {key}: {np.mean(seconds[key]):.2f} s, held-out error {np.mean(wrong[key]):.3f}", flush=True
-                )
-    return results
+                at = f"{task} | {seed} | {key}"
+                model = getattr(package, name)()
+                if at not in cells and set(options) <= set(model.get_params()):
+                    cells[at] = _held_out(model.set_params(**options), n, d, seed)
+                    known.write_text(json.dumps(cells, indent=1))
+        describe_versions(cells, task)
+    return cells
+
+
+def _held_out(model, n, d, seed):
+    """Seconds of processor time of a fit to the sign of a product of two columns, and its error on 2000 other rows."""
+    X = np.random.default_rng(seed).standard_normal((n + 2000, d))
+    y = X[:, 0] * X[:, 1] > 0
+    start = time.process_time()
+    model.fit(X[:n], y[:n])
+    seconds = time.process_time() - start
+    return {
+        "seconds": seconds,
+        "error": 100.0 * (1.0 - model.score(X[n:], y[n:])),
+        "columns": int(model.support_.sum()),
+    }
+
+
+def describe_versions(cells, task):
+    """Means over the seeds that both versions have, and how many times as long the one before takes."""
+    runs = {
+        key: {at.split(" | ")[1]: cell for at, cell in cells.items() if at.startswith(task) and at.endswith(key)}
+        for key in ("before", "now")
+    }
+    both = sorted(set(runs["before"]) & set(runs["now"]) or set(runs["now"]), key=int)
+    for key, own in runs.items():
+        rows = [own[seed] for seed in both if seed in own]
+        if rows:
+            error = np.array([row["error"] for row in rows])
+            spread = error.std(ddof=1) / np.sqrt(len(error)) if len(error) > 1 else np.nan
+            print(
+                f"{task} {key}: {len(rows)} seeds, {np.mean([row['seconds'] for row in rows]):.2f} s, held-out error "
+                f"{error.mean():.1f} ± {spread:.1f} %, {np.mean([row['columns'] for row in rows]):.1f} columns",
+                flush=True,
+            )
+    if runs["before"]:
+        ratios = [runs["before"][seed]["seconds"] / runs["now"][seed]["seconds"] for seed in both]
+        difference = np.array([runs["now"][seed]["error"] - runs["before"][seed]["error"] for seed in both])
+        print(
+            f"{task}: {np.min(ratios):.1f} to {np.max(ratios):.1f} times as long before, "
+            f"median {np.median(ratios):.1f}; error now minus before {difference.mean():+.1f} points",
+            flush=True,
+        )
 
 
 def _imported(source):
