@@ -15,6 +15,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 
 import numpy as np
+from feature_growth import draw_growth, rows_and_columns
 from sklearn.feature_selection import SequentialFeatureSelector
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
@@ -118,51 +119,6 @@ def to_the_same_error(seed=0):
             flush=True,
         )
     return found
-
-
-def rows_and_columns(quick):
-    """Seconds of processor time of whole fits as rows and columns grow, exact form and landmark form."""
-    found = []
-    sizes = {
-        "exact": [(200, 50), (400, 50), (800, 50), (1600, 50), (400, 200), (400, 800), (400, 3200), (200, 10_000)],
-        "landmarks": [(5_000, 100), (10_000, 100), (20_000, 100), (50_000, 100), (10_000, 400)],
-    }
-    if quick:
-        sizes = {"exact": [(100, 10), (200, 10)], "landmarks": [(4000, 20)]}
-    for form, shapes in sizes.items():
-        for n, d in shapes:
-            X = np.random.default_rng(0).standard_normal((n, d))
-            y = X[:, 0] * X[:, 1] > 0
-            model = KernelFeatureSelector(n_landmarks=None if form == "exact" else 100 if quick else 500)
-            start = time.process_time()
-            model.fit(X, y)
-            seconds, right = time.process_time() - start, model.get_support(indices=True).tolist() == [0, 1]
-            found.append({"form": form, "n": n, "d": d, "seconds": seconds, "exactly the right columns": right})
-            print(f"{form} {n}x{d}: {seconds:.1f} s of processor time, right columns: {right}", flush=True)
-    return found
-
-
-def draw_growth(found, path):
-    """Seconds against rows and against columns."""
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(1, 2, figsize=(8, 3.2), layout="constrained", sharey=True)
-    for axis, along, across in zip(axes, ("n", "d"), ("d", "n"), strict=True):
-        for form, colour in (("exact", "C0"), ("landmarks", "C1")):
-            own = [one for one in found if one["form"] == form]
-            for fixed in sorted({one[across] for one in own}):
-                line = sorted((one[along], one["seconds"]) for one in own if one[across] == fixed)
-                if len(line) > 1:
-                    x, seconds = np.array(line).T
-                    slope = np.polyfit(np.log(x), np.log(seconds), 1)[0]
-                    label = f"{form}, {across} = {fixed}: exponent {slope:.1f}"
-                    axis.loglog(x, seconds, "o-", color=colour, label=label)
-        axis.set_xlabel("rows n" if along == "n" else "columns d")
-        axis.grid(alpha=0.3)
-        axis.legend(fontsize=7)
-    axes[0].set_ylabel("processor seconds of a first call")
-    figure.savefig(path, dpi=120)
-    plt.close(figure)
 
 
 def against_before(source, quick):
@@ -281,6 +237,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that it runs")
     parser.add_argument("--before", help="sources of an earlier version, to compare with")
+    parser.add_argument("--picture", help="where the picture of the growth is written")
     parser.add_argument("--only", choices=("growth", "before"), help="one part only")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -289,8 +246,8 @@ def main():
     if options.only is None:
         results["step"] = weight_half(200, 300) if options.quick else weight_half()
     if options.only in (None, "growth"):
-        results["growth"] = rows_and_columns(options.quick)
-        draw_growth(results["growth"], RESULTS / "feature_growth.png")
+        results["growth"] = rows_and_columns(RESULTS, options.before, options.quick)
+        draw_growth(results["growth"], options.picture or RESULTS / "feature_growth.png")
     if options.before is not None and options.only != "growth":
         results["versions"] = against_before(options.before, options.quick)
     if not options.quick and options.only is None:

@@ -156,7 +156,7 @@ def draw(found, path):
     from matplotlib.figure import Figure
 
     ways = [way for way in WAYS if any(key[0] == way for key in found)]
-    figure = Figure(figsize=(9.2, 0.55 * len(ways) + 1.0), layout="constrained")
+    figure = Figure(figsize=(9.6, 0.46 * len(ways) + 0.8), layout="constrained")
     axis = figure.subplots()
     for i, way in enumerate(ways):
         color = "#c8501e" if way.startswith("Kernel") else "#3b6ea5"
@@ -166,12 +166,9 @@ def draw(found, path):
             n, good, _, _, seconds = found[way, name]
             box = {"x": j - 0.46, "width": 0.92, "y": i, "height": 0.86}
             axis.barh(box["y"], box["width"], box["height"], box["x"], color=color, alpha=0.05 + 0.9 * good / n)
-            ink = "white" if good > 0.55 * n else "#555555"
-            share = f"{good} of {n}" if good else f"0 of {n}"
-            axis.text(
-                j - 0.4, i, share, va="center", fontsize=10, color=ink, weight="bold" if good >= 0.8 * n else None
-            )
-            axis.text(j + 0.4, i, seconds_text(seconds), va="center", ha="right", fontsize=8.5, color=ink)
+            ink = "white" if good > 0.6 * n else "#444444"
+            axis.text(j - 0.4, i, f"{good} of {n}", va="center", fontsize=9.5, color=ink)
+            axis.text(j + 0.41, i, seconds_text(seconds), va="center", ha="right", fontsize=8, color=ink)
     axis.set_yticks(range(len(ways)), ways, fontsize=10)
     axis.set_xticks(
         range(len(KNOWN)), [name.replace(" in ", "\nin ", 1).replace(", n", "\nn") for name in KNOWN], fontsize=9
@@ -185,6 +182,8 @@ def draw(found, path):
 
 
 def seconds_text(value):
+    if value < 0.01:
+        return f"{max(1, round(1e3 * value))} ms"
     return f"{value:.2f} s" if value < 1 else f"{value:.1f} s" if value < 10 else f"{value:.0f} s"
 
 
