@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import rarefy
 from feature_problems import two_class_problem
-from rarefy.core.feature_weights.kernel import GAUSSIAN
+from rarefy.core.feature_weights.kernel import GAUSSIAN, FeatureKernel
 from rarefy.core.feature_weights.landmarks import (
     KernelValues,
     LandmarkProblem,
@@ -185,6 +185,24 @@ def test_pairs_of_merged_samples_are_counted():
         pytest.raises(MemoryBudgetError, match=r"all pairs of 1\d{3} samples"),
     ):
         KernelFeatureSelector().fit(X, X[:, 0] > X[:, 1])
+
+
+@pytest.mark.parametrize("estimator", [KernelFeatureSelector(), KernelFeatureSelectorCV(), KernelFeatureRegressor()])
+def test_sparse_samples_that_do_not_fit_when_dense_are_refused_at_once(estimator):
+    X = sp.csr_array((np.ones(50), (np.arange(50), np.arange(50))), shape=(50, 10_000_000))
+    with pytest.raises(MemoryBudgetError, match=r"needs 16 GB for 50 x 10000000 entries, .* a selector of rarefy"):
+        estimator.fit(X, np.arange(50) % 2)
+
+
+def test_differences_of_many_columns_are_those_of_few():
+    """Products with more columns than centres are computed in another way."""
+    X = np.random.default_rng(0).standard_normal((12, 40))
+    w = np.random.default_rng(1).random(40)
+    kernel = FeatureKernel(X, X[:7])
+    expected = np.einsum("k,ijk->ij", w, (X[:, None] - X[:7]) ** 2)
+    np.testing.assert_allclose(kernel.combined(w), expected, rtol=1e-12, atol=1e-12)
+    parts = [FeatureKernel(X[:, k], X[:7, k]).combined(w[k]) for k in (slice(0, 5), slice(5, 40))]
+    np.testing.assert_allclose(parts[0] + parts[1], expected, rtol=1e-12, atol=1e-12)
 
 
 def test_shares_of_classes_are_kept():

@@ -49,6 +49,7 @@ from rarefy.kernel._feature_samples import (
     check_groups,
     check_pairs,
     check_start,
+    dense_copy,
     encode_classes,
     more_distinct,
     refuse_pairs,
@@ -105,7 +106,7 @@ class FeatureWeightsModel(ColumnSelector):
             check_pairs(X, y, owner, self._instead_of_pairs)
         elif self._is_long(X, n) and (isinstance(X, Samples) or more_distinct(X, y, max(m, LARGEST))):
             return self._long_task(X, y, weights)
-        task = self._task(to_dense(X), y, weights)
+        task = self._task(dense_copy(X, owner), y, weights)
         if self._n_landmarks(task.n_samples) is None:
             refuse_pairs(task.n_samples, owner, self._instead_of_pairs)
         return task

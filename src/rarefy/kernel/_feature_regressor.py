@@ -27,7 +27,7 @@ from rarefy.kernel._feature_samples import (
     STARTS,
     check_groups,
     check_pairs,
-    to_dense,
+    dense_copy,
     warn_if_degenerate,
     warn_not_converged,
 )
@@ -211,7 +211,7 @@ class KernelFeatureRegressor(SelectionTable, FeatureWeightsModel, RegressorMixin
         if not weights.any():
             raise DegenerateDataError(f"{owner} needs samples of positive weight; all sample weights are zero.")
         check_pairs(X, y, owner, "Pass some of the samples.")
-        task, centre, unit = self._response_task(to_dense(X), np.asarray(y, dtype=np.float64), weights)
+        task, centre, unit = self._response_task(dense_copy(X, owner), np.asarray(y, dtype=np.float64), weights)
         mu = automatic_mu(task.problem.classifiers) if self.mu == "auto" else float(self.mu)
         (found,) = self._search(task.problem, [mu])
         score = self._explained(task.problem.with_mu(mu))

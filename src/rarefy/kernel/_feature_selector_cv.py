@@ -27,7 +27,7 @@ from rarefy.kernel._feature_samples import (
     check_groups,
     check_pairs,
     check_start,
-    to_dense,
+    dense_copy,
     validate_samples,
     warn_if_chance,
     warn_if_degenerate,
@@ -258,7 +258,7 @@ class KernelFeatureSelectorCV(CVTable, ColumnSelector, ClassifierMixin, Estimato
         grid = self._grid(owner)
         stored, y, weights = validate_samples(self, X, y, sample_weight)
         check_pairs(stored, y, owner, _INSTEAD)
-        samples = Samples(to_dense(stored), y, weights, sample_weight is not None)
+        samples = Samples(dense_copy(stored, owner), y, weights, sample_weight is not None)
         selectors = self._selectors(samples.X.shape[1], owner)
         scorer = None if self.scoring in (None, "accuracy") else check_scoring(selectors[0], self.scoring)
         splits = check_cv(self.cv, samples.y, classifier=True).split(samples.X, samples.y, groups)
