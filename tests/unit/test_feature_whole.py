@@ -173,6 +173,10 @@ def test_parameters_for_many_samples_are_chosen_among_some(mus, small, monkeypat
     sizes.clear()
     again.set_params(cv=2).fit(X[:400], y[:400])
     assert set(sizes) == {400}
+    given = [(np.arange(0, 400, 2), np.arange(1, 400, 2))]  # numbers among all samples
+    sizes.clear()
+    again.set_params(estimator=None, cv=given).fit(X[:400], y[:400])
+    assert set(sizes) == {400}
 
 
 def test_samples_of_few_kinds_are_merged_however_many_they_are(small):

@@ -1,11 +1,13 @@
 """What KernelFeatureSelectorCV does with very many samples: it chooses among some, and learns from all of them."""
 
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.model_selection import PredefinedSplit
 
 from rarefy.core.feature_weights.classifiers import Classifiers
 from rarefy.core.feature_weights.samples import one_against_rest, share_of_classes
@@ -16,7 +18,10 @@ from rarefy.kernel._feature_model import LARGEST, SAMPLE
 from rarefy.kernel._feature_samples import check_pairs, dense_copy, encode_classes, more_distinct, to_dense
 from rarefy.kernel._feature_selector import KernelFeatureSelector
 
-_INSTEAD = "Pass some of the samples, or an estimator with a landmark form (kernel='rbf', n_landmarks='auto')."
+_INSTEAD = (
+    "Pass some of the samples; or an estimator with a landmark form (kernel='rbf', n_landmarks='auto') and a cv that "
+    "splits any samples."
+)
 
 
 @dataclass(frozen=True)
@@ -43,11 +48,16 @@ class Some:
         return last
 
 
+def splits_any(cv: Any) -> bool:
+    """Whether a `cv` makes folds of any samples that it is given, and does not have numbers of its own."""
+    return cv is None or isinstance(cv, Integral) or (hasattr(cv, "split") and not isinstance(cv, PredefinedSplit))
+
+
 def samples_to_choose_from(
-    selector: KernelFeatureSelector, X: Any, y: NDArray[Any], weights: Array, weighted: bool, owner: str
+    selector: KernelFeatureSelector, cv: Any, X: Any, y: NDArray[Any], weights: Array, weighted: bool, owner: str
 ) -> tuple[Some | None, Samples]:
     """All samples, or which of them if they are very many, as an array."""
-    some = _some_of_many(selector, X, y, weights, owner)
+    some = _some_of_many(selector, X, y, weights, owner) if splits_any(cv) else None
     if some is None:
         check_pairs(X, y, owner, _INSTEAD)
         return None, Samples(dense_copy(X, owner), y, weights, weighted)

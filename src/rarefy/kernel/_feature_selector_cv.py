@@ -53,7 +53,8 @@ class KernelFeatureSelectorCV(CVTable, ColumnSelector, ClassifierMixin, Estimato
     with the fewest features wins, on average over the folds; then the largest mu and the smallest C.
 
     With more than 4000 samples, and a kernel that has a landmark form, all this is done with about 2000 of them; the
-    landmark form then learns from all, with the penalty in proportion and from the weights that were found.
+    landmark form then learns from all, with the penalty in proportion and from the weights that were found. A `cv` that
+    has numbers of samples is followed for all of them.
 
     Parameters
     ----------
@@ -258,7 +259,8 @@ class KernelFeatureSelectorCV(CVTable, ColumnSelector, ClassifierMixin, Estimato
         grid = self._grid(owner)
         stored, y, weights = validate_samples(self, X, y, sample_weight)
         selectors = self._selectors(stored.shape[1], owner)
-        some, samples = samples_to_choose_from(selectors[0], stored, y, weights, sample_weight is not None, owner)
+        weighted = sample_weight is not None
+        some, samples = samples_to_choose_from(selectors[0], self.cv, stored, y, weights, weighted, owner)
         if some is not None:
             grid, groups = some.grid(grid), None if groups is None else np.asarray(groups)[some.rows]
         scorer = None if self.scoring in (None, "accuracy") else check_scoring(selectors[0], self.scoring)
