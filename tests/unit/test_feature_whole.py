@@ -206,7 +206,8 @@ def test_how_many_samples_differ():
         (KernelFeatureSelector(method="gmkl"), "Set n_landmarks"),
         (KernelFeatureSelectorCV(KernelFeatureSelector(kernel="laplacian")), "an estimator with a landmark form"),
         (KernelFeatureSelectorCV(KernelFeatureSelector(n_landmarks=None)), "an estimator with a landmark form"),
-        (KernelFeatureRegressor(), "Pass some of the samples"),
+        (KernelFeatureRegressor(n_landmarks=None), "pass some of the samples"),
+        (KernelFeatureRegressor(kernel="laplacian"), "Set n_landmarks"),
     ],
 )
 def test_pairs_that_do_not_fit_are_refused_at_once(estimator, advice):

@@ -72,6 +72,6 @@ def _some_of_many(selector: KernelFeatureSelector, X: Any, y: NDArray[Any], weig
     classes, labels = encode_classes(y[counted], owner)
     Y = one_against_rest(labels, len(classes))
     of = Classifiers(Y, weights[counted], selector._penalty(), SmoothedHinge(float(selector.eps)))
-    taken = share_of_classes(Y, 2 * SAMPLE)
+    taken = share_of_classes(of, 2 * SAMPLE)
     part = replace(of, Y=Y[taken], costs=of.costs[taken])
     return Some(counted[taken], part.constant() / of.constant())
