@@ -12,7 +12,13 @@ from sklearn.base import BaseEstimator, clone
 import rarefy
 from rarefy import blocks
 from rarefy.exceptions import MemoryBudgetError, ParameterError
-from rarefy.kernel import KernelFeatureSelector, KernelSubspace, SubspaceLPSVC
+from rarefy.kernel import (
+    KernelFeatureRegressor,
+    KernelFeatureSelector,
+    KernelFeatureSelectorCV,
+    KernelSubspace,
+    SubspaceLPSVC,
+)
 from rarefy.ranking import OrdinalRankRC, OrdinalRankRCCV, RankRC, RankRCCV
 from rarefy.selection import (
     BestSubsetSelector,
@@ -58,6 +64,8 @@ WITH_KERNELS = {
     KernelSubspace,
     SubspaceLPSVC,
     KernelFeatureSelector,
+    KernelFeatureSelectorCV,
+    KernelFeatureRegressor,
 }
 """Of these see `test_blocks_kernels.py`."""
 CLOSE = {"rtol": 1e-8, "atol": 1e-8}

@@ -8,7 +8,7 @@ from sklearn.base import clone
 import rarefy
 from rarefy import blocks
 from rarefy.exceptions import BlockError, MemoryBudgetError, ParameterError
-from rarefy.kernel import KernelFeatureSelector, KernelSubspace, SubspaceLPSVC
+from rarefy.kernel import KernelFeatureSelector, KernelFeatureSelectorCV, KernelSubspace, SubspaceLPSVC
 from rarefy.ranking import OrdinalRankRC, OrdinalRankRCCV, RankRC, RankRCCV, certify_scores
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -52,6 +52,7 @@ FEATURES = [
     KernelFeatureSelector(mu=1.0, init="scaled", validation_fraction=None),
     KernelFeatureSelector(n_landmarks=40, init="interactions", validation_fraction=None),
     KernelFeatureSelector(n_landmarks=40, init="scaled", groups=["a", "b", "b", "c", "c"]),
+    KernelFeatureSelectorCV(Cs=[1.0], mus=[1.0], inits=["scaled"], cv=2),
 ]
 
 
@@ -134,13 +135,14 @@ def small_sample(monkeypatch):
 def test_feature_weights_are_the_same_on_blocks(estimator, tmp_path, small_sample):
     for data, in_blocks in kinds(tmp_path):
         expected, found = clone(estimator).fit(data, RARE), clone(estimator).fit(in_blocks, RARE)
-        np.testing.assert_array_equal(found.feature_weights_, expected.feature_weights_)
+        own, reference = getattr(found, "best_estimator_", found), getattr(expected, "best_estimator_", expected)
+        np.testing.assert_array_equal(own.feature_weights_, reference.feature_weights_)
         np.testing.assert_allclose(found.decision_function(in_blocks), expected.decision_function(data), rtol=1e-12)
         np.testing.assert_array_equal(found.predict(in_blocks), expected.predict(data))
         kept = found.transform(in_blocks)
-        assert kept.shape == (400, found.support_.sum())
-        path = clone(estimator).mu_path(in_blocks, RARE, [found.mu_])
-        np.testing.assert_array_equal(path.models[0].support_, found.support_)
+        assert kept.shape == (400, found.get_support().sum())
+        path = (clone(estimator) if own is found else found).mu_path(in_blocks, RARE, [found.mu_])
+        np.testing.assert_array_equal(path.models[0].support_, found.get_support())
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

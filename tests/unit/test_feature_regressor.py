@@ -7,7 +7,9 @@ import pytest
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import rbf_kernel
 
+from rarefy import blocks
 from rarefy.core.feature_weights.kernel import Profile
+from rarefy.core.feature_weights.landmarks import LandmarkProblem, choose_landmarks
 from rarefy.core.feature_weights.penalties import L1Penalty
 from rarefy.core.feature_weights.reduced_point import ReducedPoint
 from rarefy.core.feature_weights.regressors import explained, response_problem
@@ -93,3 +95,61 @@ def test_explained_variance():
     assert explained(y, y, np.ones(3)) == 1.0
     assert explained(y, np.full(3, y.mean()), np.ones(3)) == pytest.approx(0.0)
     assert explained(np.ones(3), np.ones(3), np.ones(3)) == 0.0
+
+
+def small_response_problem(n=120):
+    X = product(n)[0][:, :5]
+    y = X[:, 0] * X[:, 1]
+    return response_problem(X, y / y.std(), np.ones(n), C=1.0, penalty=L1Penalty(2.0), profile=Profile("rbf"))
+
+
+def test_landmarks_that_are_all_samples_give_the_exact_form():
+    problem, z = small_response_problem(), np.array([0.5, 0.7, 0.3, 0.2, 0.4])
+    at = LandmarkProblem(problem, np.arange(120))
+    value, gradient = at.evaluate(z)
+    assert value == pytest.approx(problem.solve_classifiers(z)[2], rel=1e-4)
+    part = LandmarkProblem(problem, choose_landmarks(problem, 30, 0))
+    gradient, h = part.evaluate(z)[1], 1e-2
+    for k, e in enumerate(np.eye(5)):
+        difference = (part.evaluate(z + h * e)[0] - part.evaluate(z - h * e)[0]) / (2.0 * h)
+        assert gradient[k] == pytest.approx(difference, rel=2e-2, abs=0.1)
+
+
+def test_a_step_ends_at_the_minimum_along_its_line():
+    of = small_response_problem().classifiers
+    rng = np.random.default_rng(0)
+    F, moved = rng.standard_normal(120), rng.standard_normal(120)
+    moved *= -np.sign(moved @ (F - of.Y[:, 0]))
+
+    def value(s):
+        return of.losses_of(0, F + s * moved)[0] + 0.3 * s + 0.5 * 2.0 * s**2
+
+    best = of.length(0, F, moved, 0.3, 2.0, 4.0)
+    assert 0.0 < best < 4.0
+    assert value(best) <= min(value(best - 1e-3), value(best + 1e-3))
+    assert of.length(0, F, moved, 0.3, 2.0, 0.01) == 0.01
+    assert of.length(0, F, -moved, 0.3, 2.0, 4.0) == 0.0
+
+
+@pytest.mark.parametrize("form", ["array", "parts", "blocks"])
+def test_many_samples_have_a_landmark_form(form, monkeypatch):
+    for name, size in (
+        ("SAMPLE", 150),
+        ("LARGEST", 300),
+        ("LANDMARKS", 60),
+        ("PART", 400 if form == "parts" else 5000),
+    ):
+        monkeypatch.setattr(f"rarefy.kernel._feature_model.{name}", size)
+    X, _ = product(1500, seed=1)
+    y = 100.0 * X[:, 1] * X[:, 4] + 7.0
+    data = blocks.from_iterator(lambda: (X[i : i + 400] for i in range(0, 1500, 400))) if form == "blocks" else X
+    model = KernelFeatureRegressor(init="interactions").fit(data, y)
+    assert model.get_support(indices=True).tolist() == [1, 4]
+    assert model.score(data, y) > 0.9
+    assert model.validation_score_ > 0.5
+    assert model.dual_coef_.shape == (1, 60)
+    assert model.mu_ == pytest.approx(1500 / 15)
+    assert np.isnan(model.curvature_)
+    np.testing.assert_allclose(model.predict(data), model.predict(X), rtol=1e-9)
+    few = KernelFeatureRegressor(n_landmarks=40, init="interactions", validation_fraction=None).fit(X[:250], y[:250])
+    assert few.dual_coef_.shape == (1, 40)

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import rarefy
 from feature_problems import two_class_problem
-from rarefy.core.feature_weights.kernel import GAUSSIAN
+from rarefy.core.feature_weights.kernel import GAUSSIAN, FeatureKernel
 from rarefy.core.feature_weights.landmarks import (
     KernelValues,
     LandmarkProblem,
@@ -21,7 +21,9 @@ from rarefy.core.feature_weights.whole import whole_problem
 from rarefy.core.linalg.rows import as_rows
 from rarefy.exceptions import MemoryBudgetError
 from rarefy.kernel import KernelFeatureRegressor, KernelFeatureSelector, KernelFeatureSelectorCV
+from rarefy.kernel._feature_grid import score_grid
 from rarefy.kernel._feature_samples import more_distinct
+from rarefy.kernel._feature_selector_cv import FACTORS
 
 
 def crossed(n, d=4, seed=0):
@@ -140,6 +142,43 @@ def test_many_samples_are_looked_at_in_parts(form, small):
     assert not path.models[1].support_.any()
 
 
+@pytest.mark.parametrize("mus", [None, [100.0, 400.0]])
+def test_parameters_for_many_samples_are_chosen_among_some(mus, small, monkeypatch):
+    for name in ("SAMPLE", "LARGEST"):
+        monkeypatch.setattr(f"rarefy.kernel._feature_many.{name}", 100)
+    monkeypatch.setattr("rarefy.kernel._feature_samples._LOOKED_AT", 300)
+    X, y = crossed(3000, 5)
+    weights = np.where(np.arange(3000) % 10 == 0, 0.0, 1.0)
+    sizes = []
+
+    def counted(*args):
+        sizes.append(len(args[2].y))
+        return score_grid(*args)
+
+    monkeypatch.setattr("rarefy.kernel._feature_choice.score_grid", counted)
+    model = KernelFeatureSelectorCV(Cs=[1.0], mus=mus, inits=["interactions"], cv=2).fit(X, y, weights)
+    assert set(sizes) == {200}
+    assert model.get_support(indices=True).tolist() == [0, 1]
+    assert model.score(X, y) > 0.95
+    best = model.best_estimator_
+    assert best.dual_coef_.shape == (1, 40)
+    assert (best.init, best.mu, best.mu_) == ("interactions", model.mu_, model.mu_)
+    # Losses of all samples with a weight, so a penalty for them.
+    if mus is None:
+        np.testing.assert_allclose(model.mus_, FACTORS * 2700 / 30, rtol=0.05)
+    else:
+        np.testing.assert_allclose(model.mus_, mus)
+    assert model.mu_ in model.mus_
+    again = KernelFeatureSelectorCV(KernelFeatureSelector(n_landmarks=None), Cs=[1.0], mus=[100.0], inits=["scaled"])
+    sizes.clear()
+    again.set_params(cv=2).fit(X[:400], y[:400])
+    assert set(sizes) == {400}
+    given = [(np.arange(0, 400, 2), np.arange(1, 400, 2))]  # numbers among all samples
+    sizes.clear()
+    again.set_params(estimator=None, cv=given).fit(X[:400], y[:400])
+    assert set(sizes) == {400}
+
+
 def test_samples_of_few_kinds_are_merged_however_many_they_are(small):
     rng = np.random.default_rng(0)
     X = rng.integers(0, 3, (5000, 3)).astype(float)
@@ -165,8 +204,10 @@ def test_how_many_samples_differ():
         (KernelFeatureSelector(n_landmarks=None), "Set n_landmarks"),
         (KernelFeatureSelector(kernel="laplacian"), "Set n_landmarks"),
         (KernelFeatureSelector(method="gmkl"), "Set n_landmarks"),
-        (KernelFeatureSelectorCV(), "give the C and the multiple"),
-        (KernelFeatureRegressor(), "Pass some of the samples"),
+        (KernelFeatureSelectorCV(KernelFeatureSelector(kernel="laplacian")), "an estimator with a landmark form"),
+        (KernelFeatureSelectorCV(KernelFeatureSelector(n_landmarks=None)), "an estimator with a landmark form"),
+        (KernelFeatureRegressor(n_landmarks=None), "pass some of the samples"),
+        (KernelFeatureRegressor(kernel="laplacian"), "Set n_landmarks"),
     ],
 )
 def test_pairs_that_do_not_fit_are_refused_at_once(estimator, advice):
@@ -185,6 +226,24 @@ def test_pairs_of_merged_samples_are_counted():
         pytest.raises(MemoryBudgetError, match=r"all pairs of 1\d{3} samples"),
     ):
         KernelFeatureSelector().fit(X, X[:, 0] > X[:, 1])
+
+
+@pytest.mark.parametrize("estimator", [KernelFeatureSelector(), KernelFeatureSelectorCV(), KernelFeatureRegressor()])
+def test_sparse_samples_that_do_not_fit_when_dense_are_refused_at_once(estimator):
+    X = sp.csr_array((np.ones(50), (np.arange(50), np.arange(50))), shape=(50, 10_000_000))
+    with pytest.raises(MemoryBudgetError, match=r"needs 16 GB for 50 x 10000000 entries, .* a selector of rarefy"):
+        estimator.fit(X, np.arange(50) % 2)
+
+
+def test_differences_of_many_columns_are_those_of_few():
+    """Products with more columns than centres are computed in another way."""
+    X = np.random.default_rng(0).standard_normal((12, 40))
+    w = np.random.default_rng(1).random(40)
+    kernel = FeatureKernel(X, X[:7])
+    expected = np.einsum("k,ijk->ij", w, (X[:, None] - X[:7]) ** 2)
+    np.testing.assert_allclose(kernel.combined(w), expected, rtol=1e-12, atol=1e-12)
+    parts = [FeatureKernel(X[:, k], X[:7, k]).combined(w[k]) for k in (slice(0, 5), slice(5, 40))]
+    np.testing.assert_allclose(parts[0] + parts[1], expected, rtol=1e-12, atol=1e-12)
 
 
 def test_shares_of_classes_are_kept():

@@ -42,13 +42,14 @@ from rarefy.core.feature_weights.selection import (
     start_weights,
 )
 from rarefy.core.feature_weights.whole import Whole, whole_problem
-from rarefy.core.linalg.rows import Array, as_rows
+from rarefy.core.linalg.rows import Array, Index, as_rows
 from rarefy.core.losses.hinge import SmoothedHinge
 from rarefy.exceptions import DegenerateDataError, ParameterError
 from rarefy.kernel._feature_samples import (
     check_groups,
     check_pairs,
     check_start,
+    dense_copy,
     encode_classes,
     more_distinct,
     refuse_pairs,
@@ -98,16 +99,27 @@ class FeatureWeightsModel(ColumnSelector):
 
     def _task_of(self, X: Any, y: NDArray[Any], weights: Array) -> Task:
         """The problem to solve for validated samples, in a form that fits into memory."""
-        owner, counted = type(self).__name__, weights > 0.0
-        n = int(counted.sum())
+        counted = weights > 0.0
+        if not self._goes_in_parts(X, y, int(counted.sum())):
+            return self._fitting(self._task(dense_copy(X, type(self).__name__), y, weights))
+        classes, labels = encode_classes(y[counted], type(self).__name__)
+        Y, costs = one_against_rest(labels, len(classes)), float(self.C) * weights[counted]
+        return self._long_task(
+            X, counted, Classifiers(Y, costs, self._penalty(), SmoothedHinge(float(self.eps))), classes
+        )
+
+    def _goes_in_parts(self, X: Any, y: NDArray[Any], n: int) -> bool:
+        """Whether n samples are too many to look at all of them in all features; what fits in no form is refused."""
         m = self._n_landmarks(n)
         if m is None:
-            check_pairs(X, y, owner, self._instead_of_pairs)
-        elif self._is_long(X, n) and (isinstance(X, Samples) or more_distinct(X, y, max(m, LARGEST))):
-            return self._long_task(X, y, weights)
-        task = self._task(to_dense(X), y, weights)
+            check_pairs(X, y, type(self).__name__, self._instead_of_pairs)
+            return False
+        return self._is_long(X, n) and (isinstance(X, Samples) or more_distinct(X, y, max(m, LARGEST)))
+
+    def _fitting(self, task: Task) -> Task:
+        """A problem whose equal samples are merged, if kernel values of all pairs fit or are not needed."""
         if self._n_landmarks(task.n_samples) is None:
-            refuse_pairs(task.n_samples, owner, self._instead_of_pairs)
+            refuse_pairs(task.n_samples, type(self).__name__, self._instead_of_pairs)
         return task
 
     _instead_of_pairs = "Set n_landmarks, say to 500 (with kernel='rbf'), or pass some of the samples."
@@ -138,17 +150,14 @@ class FeatureWeightsModel(ColumnSelector):
             units = Units(np.zeros(X.shape[1]), np.ones(X.shape[1]))
         return Task(problem, units, classes, group_labels)
 
-    def _long_task(self, X: Any, y: NDArray[Any], weights: Array) -> Task:
-        """The same for so many samples that only a part of them is looked at in all features."""
-        rows, counted, d = X.rows() if isinstance(X, Samples) else as_rows(X), np.flatnonzero(weights > 0.0), X.shape[1]
-        rows = rows if len(counted) == len(weights) else rows.subset(counted)
-        classes, labels = encode_classes(y[counted], type(self).__name__)
+    def _long_task(self, X: Any, counted: NDArray[np.bool_], of: Classifiers, classes: NDArray[Any]) -> Task:
+        """The same for so many samples that only a part of those that count is looked at in all features."""
+        rows, d = X.rows() if isinstance(X, Samples) else as_rows(X), X.shape[1]
         group_labels, groups = check_groups(self.groups, d, type(self).__name__)
         at_most = int(_PART_SHARE * current_config().memory_budget / (8.0 * d))
-        Y, costs = one_against_rest(labels, len(classes)), float(self.C) * weights[counted]
         whole = whole_problem(
-            rows,
-            Classifiers(Y, costs, self._penalty(), SmoothedHinge(float(self.eps))),
+            rows if counted.all() else rows.subset(np.flatnonzero(counted)),
+            of,
             self._checked_profile(),
             groups,
             standardize=bool(self.standardize),
@@ -178,8 +187,7 @@ class FeatureWeightsModel(ColumnSelector):
             return found, self._validate(problem.with_mu(float(mus[0]))) if validate else None
         own_mus = np.asarray(mus, dtype=np.float64) * (1.0 if whole is None else whole.ratio(problem))
         rough, checked = self._learn_from_some(problem, own_mus, validate=validate, sort=whole is not None)
-        seed = draw_seed(self.random_state) if self.n_starts > 1 else 0
-        landmarks = choose_landmarks(problem, m, seed)
+        landmarks = choose_landmarks(problem, m, self._settings().seed)
         kept = current_config().memory_budget / 4.0
         settings = LandmarkSettings(tol=float(self.tol), prune=float(self.prune), kept=kept)
         with problem.threads():
@@ -204,11 +212,16 @@ class FeatureWeightsModel(ColumnSelector):
             return found, None
         if len(held) < SAMPLE // 4:
             return found, self._validate(some.with_mu(float(mus[0]) * ratio))
-        return found, validate_model(problem, held, scores_of(found[0], problem.X[held], problem.profile))
+        return found, self._compare(problem, held, found[0])
+
+    @staticmethod
+    def _compare(problem: Problem, held: Index, found: FeatureSelection) -> Validation:
+        """How classifiers do on samples that they have not seen."""
+        return validate_model(problem, held, scores_of(found, problem.X[held], problem.profile))
 
     def _n_landmarks(self, n: int) -> int | None:
         """The number of landmarks for so many samples; None for as many as there are samples."""
-        possible = self.kernel == "rbf" and self.method != "gmkl"
+        possible = self.kernel == "rbf" and getattr(self, "method", None) != "gmkl"
         if self.n_landmarks == "auto":
             return LANDMARKS if n > LARGEST and possible else None
         if self.n_landmarks is None or self.n_landmarks >= n:
@@ -246,7 +259,7 @@ class FeatureWeightsModel(ColumnSelector):
             return None
         rest, held = parts
         (found,) = self._search(rest, [rest.classifiers.penalty.mu])
-        return validate_model(problem, held, scores_of(found, problem.X[held], problem.profile))
+        return self._compare(problem, held, found)
 
     def _store(self, task: Task, mu: float, found: FeatureSelection, checked: Validation | None) -> None:
         units, nonzero = task.units, np.flatnonzero(found.feature_weights > 0.0)

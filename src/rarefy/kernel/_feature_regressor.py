@@ -7,27 +7,30 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from rarefy._estimator import Estimator
 from rarefy._fit import fit_method
+from rarefy._input import as_source, lazily, validated
 from rarefy._parameters import COUNT, NOT_NEGATIVE, POSITIVE, SHARE, Number
 from rarefy._selection_table import SelectionTable
-from rarefy._validation import check_weights, validate_data
+from rarefy._validation import check_weights
 from rarefy._warnings import warn_user
+from rarefy.backends.samples import Samples
+from rarefy.backends.streamed_rows import StreamedRows
 from rarefy.core.feature_weights.kernel import Profile, Shape
-from rarefy.core.feature_weights.penalties import PENALTIES
+from rarefy.core.feature_weights.penalties import PENALTIES, Penalty
 from rarefy.core.feature_weights.problem import Problem
-from rarefy.core.feature_weights.regressors import explained, random_part, response_problem
-from rarefy.core.feature_weights.samples import Units, automatic_mu, keep_rows, standardized
-from rarefy.core.feature_weights.selection import SearchSettings
-from rarefy.core.linalg.rows import Array
+from rarefy.core.feature_weights.regressors import Regressors, explained, random_part, response_problem
+from rarefy.core.feature_weights.samples import Units, Validation, keep_rows, standardized
+from rarefy.core.feature_weights.selection import FeatureSelection, SearchSettings
+from rarefy.core.linalg.rows import Array, Index
 from rarefy.exceptions import DegenerateDataError, RarefyWarning
 from rarefy.kernel._feature_model import FeatureWeightsModel, Task, scores_of
 from rarefy.kernel._feature_samples import (
     STARTS,
     check_groups,
-    check_pairs,
-    to_dense,
+    dense_copy,
     warn_if_degenerate,
     warn_not_converged,
 )
@@ -41,8 +44,8 @@ class KernelFeatureRegressor(SelectionTable, FeatureWeightsModel, RegressorMixin
 
     The same as :class:`KernelFeatureSelector` for a numeric response: ``1/2 ||f||^2 + C sum of (y - f(x))^2 + mu sum_k
     z_k`` is minimised over the regression function f and the weights z_k >= 0 of the features inside a Gaussian kernel.
-    The response is centred and divided by its standard deviation first. Kernel matrices of all samples are computed: a
-    few thousand of them are a practical limit.
+    The response is centred and divided by its standard deviation first. Kernel matrices of all samples are computed for
+    up to 3000 of them; for more there is a landmark form, and data in blocks are taken.
 
     Parameters
     ----------
@@ -59,6 +62,9 @@ class KernelFeatureRegressor(SelectionTable, FeatureWeightsModel, RegressorMixin
         Whether features are centred and divided by their standard deviations first.
     prune : float, default=0.2
         Share of the largest weight below which features are dropped; the others are learned again.
+    n_landmarks : int, None or "auto", default="auto"
+        Number of kernel functions, see :class:`KernelFeatureSelector`; "auto" means as many as samples for up to 3000
+        of them, and 500 for more. There is no `curvature_` with fewer than samples.
     validation_fraction : float or None, default=0.25
         Share of the samples that are left out of an additional fit, to see whether it explains them; a warning says if
         it does not. None means no such fit; nor is there one with fewer than 20 samples in that share.
@@ -134,6 +140,7 @@ class KernelFeatureRegressor(SelectionTable, FeatureWeightsModel, RegressorMixin
     """
 
     _guide = "kernel_features"
+    _works_on_blocks = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "C": [POSITIVE],
         "mu": [NOT_NEGATIVE, StrOptions({"auto"})],
@@ -141,6 +148,7 @@ class KernelFeatureRegressor(SelectionTable, FeatureWeightsModel, RegressorMixin
         "init": [StrOptions(set(STARTS)), "array-like"],
         "standardize": ["boolean"],
         "prune": [Number(Real, 0, 1, closed="left")],
+        "n_landmarks": [COUNT, StrOptions({"auto"}), None],
         "validation_fraction": [SHARE, None],
         "groups": ["array-like", None],
         "kernel": [StrOptions({"rbf", "laplacian"})],
@@ -158,6 +166,7 @@ class KernelFeatureRegressor(SelectionTable, FeatureWeightsModel, RegressorMixin
         init: Any = "auto",
         standardize: bool = True,
         prune: float = 0.2,
+        n_landmarks: int | str | None = "auto",
         validation_fraction: float | None = 0.25,
         groups: Any = None,
         kernel: Shape = "rbf",
@@ -171,6 +180,7 @@ class KernelFeatureRegressor(SelectionTable, FeatureWeightsModel, RegressorMixin
         self.init = init
         self.standardize = standardize
         self.prune = prune
+        self.n_landmarks = n_landmarks
         self.validation_fraction = validation_fraction
         self.groups = groups
         self.kernel = kernel
@@ -184,8 +194,8 @@ class KernelFeatureRegressor(SelectionTable, FeatureWeightsModel, RegressorMixin
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples; sparse input is converted to a dense array.
+        X : {array-like, sparse matrix, data in blocks} of shape (n_samples, n_features)
+            The samples; sparse input is made dense, of more than 65 536 samples a part at a time.
         y : array-like of shape (n_samples,)
             The responses.
         sample_weight : array-like of shape (n_samples,) or None, default=None
@@ -206,15 +216,16 @@ class KernelFeatureRegressor(SelectionTable, FeatureWeightsModel, RegressorMixin
             If kernel values of all pairs of samples do not fit `memory_budget`.
         """
         owner = type(self).__name__
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True, ensure_min_samples=2)
+        options: dict[str, Any] = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), "y_numeric": True}
+        X, y = validated(self, as_source(X), y, ensure_min_samples=2, **options)
         weights = check_weights(sample_weight, X, type(self).__name__)
         if not weights.any():
             raise DegenerateDataError(f"{owner} needs samples of positive weight; all sample weights are zero.")
-        check_pairs(X, y, owner, "Pass some of the samples.")
-        task, centre, unit = self._response_task(to_dense(X), np.asarray(y, dtype=np.float64), weights)
-        mu = automatic_mu(task.problem.classifiers) if self.mu == "auto" else float(self.mu)
-        (found,) = self._search(task.problem, [mu])
-        score = self._explained(task.problem.with_mu(mu))
+        X = Samples(X) if isinstance(X, StreamedRows) else X
+        task, centre, unit = self._response_task(X, np.asarray(y, dtype=np.float64), weights)
+        mu = task.automatic_mu if self.mu == "auto" else float(self.mu)
+        (found,), checked = self._learn(task, [mu], validate=self.validation_fraction is not None)
+        score = None if checked is None else checked.accuracy
         if not found.converged:
             warn_not_converged(owner, "reduced", f"the search stopped after {found.n_iter} rounds")
         self._store(task, mu, found, None)
@@ -235,7 +246,7 @@ class KernelFeatureRegressor(SelectionTable, FeatureWeightsModel, RegressorMixin
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, data in blocks} of shape (n_samples, n_features)
             Samples.
 
         Returns
@@ -243,29 +254,41 @@ class KernelFeatureRegressor(SelectionTable, FeatureWeightsModel, RegressorMixin
         y : ndarray of shape (n_samples,)
             Responses.
         """
-        return self._scores_of(X)[:, 0]
+        check_is_fitted(self, "feature_weights_")
+        lazy = lazily(self, X, lambda block: self._scores_within(block)[:, 0], np.float64)
+        return self._scores_of(X)[:, 0] if lazy is None else lazy
 
-    def _response_task(self, X: Array, y: Array, weights: Array) -> tuple[Task, float, float]:
+    def _response_task(self, X: Any, y: Array, weights: Array) -> tuple[Task, float, float]:
         """The problem with a standardised response; what was subtracted from it and what it was divided by."""
         counted = weights > 0.0
-        X, y, weights = X[counted], y[counted], weights[counted]
-        order = np.argsort(y, kind="stable")  # the mean should not depend on the order of the samples
-        centre = float(np.average(y[order], weights=weights[order]))
-        unit = float(np.sqrt(np.average((y[order] - centre) ** 2, weights=weights[order]))) or 1.0
+        own, costs = y[counted], weights[counted]
+        order = np.argsort(own, kind="stable")  # the mean should not depend on the order of the samples
+        centre = float(np.average(own[order], weights=costs[order]))
+        unit = float(np.sqrt(np.average((own[order] - centre) ** 2, weights=costs[order]))) or 1.0
+        if self._goes_in_parts(X, y, len(own)):
+            of = Regressors(((own - centre) / unit)[:, None], float(self.C) * costs, self._penalty())
+            return self._long_task(X, counted, of, np.array([])), centre, unit
+        X = dense_copy(X, type(self).__name__)
         labels, groups = check_groups(self.groups, X.shape[1], type(self).__name__)
         problem = response_problem(
-            X,
-            (y - centre) / unit,
-            weights,
+            X[counted],
+            (own - centre) / unit,
+            costs,
             C=float(self.C),
-            penalty=PENALTIES[self.penalty](0.0),
-            profile=Profile(self.kernel),
+            penalty=self._penalty(),
+            profile=self._checked_profile(),
             groups=groups,
         )
         units = Units(np.zeros(X.shape[1]), np.ones(X.shape[1]))
         if self.standardize:
             problem, units = standardized(problem)
-        return Task(problem, units, np.array([]), labels), centre, unit
+        return self._fitting(Task(problem, units, np.array([]), labels)), centre, unit
+
+    def _penalty(self) -> Penalty:
+        return PENALTIES[self.penalty](0.0)
+
+    def _checked_profile(self) -> Profile:
+        return Profile(self.kernel)
 
     def _settings(self) -> SearchSettings:
         return SearchSettings(
@@ -276,8 +299,7 @@ class KernelFeatureRegressor(SelectionTable, FeatureWeightsModel, RegressorMixin
             prune=float(self.prune),
         )
 
-    def _explained(self, problem: Problem) -> float | None:
-        """The share of the variance of held-out samples that a fit to the others explains."""
+    def _validate(self, problem: Problem) -> Validation | None:
         if self.validation_fraction is None:
             return None
         held = random_part(problem, float(self.validation_fraction))
@@ -285,5 +307,9 @@ class KernelFeatureRegressor(SelectionTable, FeatureWeightsModel, RegressorMixin
             return None
         rest = keep_rows(problem, ~held)
         (found,) = self._search(rest, [rest.classifiers.penalty.mu])
-        predicted = scores_of(found, problem.X[held], problem.profile)[:, 0]
-        return explained(problem.classifiers.Y[held, 0], predicted, problem.classifiers.costs[held])
+        return self._compare(problem, np.flatnonzero(held), found)
+
+    @staticmethod
+    def _compare(problem: Problem, held: Index, found: FeatureSelection) -> Validation:
+        predicted, of = scores_of(found, problem.X[held], problem.profile)[:, 0], problem.classifiers
+        return Validation(explained(of.Y[held, 0], predicted, of.costs[held]), np.nan, len(held))

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from scipy.stats import norm
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
@@ -24,6 +25,8 @@ STARTS = ("auto", "ones", "scaled", "interactions")
 """Names of starts."""
 _BY_CHANCE = 0.05
 """Share of models of noise that may pass for better than chance."""
+_COPIES = 4
+"""Dense arrays of the size of the data that are held at a time."""
 _LOOKED_AT, _LOOKED_AT_ENTRIES = 4000, 1 << 23
 """Samples, and their entries, by which it is told how many of all differ."""
 
@@ -36,6 +39,19 @@ def validate_samples(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tupl
     check_classification_targets(y)
     weights = check_weights(sample_weight, X, owner)
     return Samples(X) if isinstance(X, StreamedRows) else X, y, weights
+
+
+def dense_copy(X: Any, owner: str) -> Array:
+    """The same for searches in all features, which need a few arrays of that size: sparse data may have no room."""
+    if issparse(X):
+        needed, budget = 8.0 * _COPIES * X.shape[0] * X.shape[1], current_config().memory_budget
+        if needed > budget:
+            raise MemoryBudgetError(
+                f"{owner} makes sparse samples dense and needs {size_in_words(needed)} for {X.shape[0]} x {X.shape[1]} "
+                f"entries, more than memory_budget={size_in_words(budget)}. Pass fewer features, for instance those "
+                "that a selector of rarefy.selection keeps, or raise memory_budget with rarefy.set_config."
+            )
+    return to_dense(X)
 
 
 def to_dense(X: Any) -> Array:

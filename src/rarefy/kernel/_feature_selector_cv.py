@@ -16,18 +16,18 @@ from rarefy._cv_table import CVTable, fold_scores
 from rarefy._delegation import delegated
 from rarefy._estimator import ColumnSelector, Estimator
 from rarefy._fit import check_parameters, fit_method
+from rarefy._input import as_source, remember_columns
 from rarefy._parameters import check_grid, resolved_seed
 from rarefy._search import checked_folds
-from rarefy._validation import validate_data
 from rarefy.core.feature_weights.penalties import PENALTIES
+from rarefy.core.linalg.rows import Array
 from rarefy.exceptions import ParameterError
 from rarefy.kernel._feature_choice import Choice, FoldSearch, ScoreTable, check_shares, final_model
 from rarefy.kernel._feature_grid import Fold, Grid, Samples
+from rarefy.kernel._feature_many import samples_to_choose_from
 from rarefy.kernel._feature_samples import (
     check_groups,
-    check_pairs,
     check_start,
-    to_dense,
     validate_samples,
     warn_if_chance,
     warn_if_degenerate,
@@ -39,10 +39,6 @@ from rarefy.kernel._path import RegularizationPath
 
 FACTORS = np.array([1 / 64, 1 / 16, 1 / 4, 1 / 2, 1.0, 2.0])
 """Penalties to try, relative to the automatic one."""
-_INSTEAD = (
-    "Pass some of the samples, and give the C and the multiple of the automatic penalty that are chosen with them to "
-    "KernelFeatureSelector, which has a landmark form."
-)
 
 
 class KernelFeatureSelectorCV(CVTable, ColumnSelector, ClassifierMixin, Estimator):
@@ -55,6 +51,10 @@ class KernelFeatureSelectorCV(CVTable, ColumnSelector, ClassifierMixin, Estimato
     count as equal. The best combinations are pruned by several shares, and the best of all is learned from all samples:
     along its path, and from the weights that the folds found; the lowest objective is kept. Of equal scores the one
     with the fewest features wins, on average over the folds; then the largest mu and the smallest C.
+
+    With more than 4000 samples, and a kernel that has a landmark form, all this is done with about 2000 of them; the
+    landmark form then learns from all, with the penalty in proportion and from the weights that were found. A `cv` that
+    has numbers of samples is followed for all of them.
 
     Parameters
     ----------
@@ -171,6 +171,7 @@ class KernelFeatureSelectorCV(CVTable, ColumnSelector, ClassifierMixin, Estimato
     """
 
     _guide, _along = "kernel_features", "mu"
+    _works_on_blocks = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [KernelFeatureSelector, None],
         "Cs": ["array-like", None],
@@ -230,7 +231,7 @@ class KernelFeatureSelectorCV(CVTable, ColumnSelector, ClassifierMixin, Estimato
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, data in blocks} of shape (n_samples, n_features)
             The samples; sparse input is converted to a dense array.
         y : array-like of shape (n_samples,)
             The class labels.
@@ -257,9 +258,11 @@ class KernelFeatureSelectorCV(CVTable, ColumnSelector, ClassifierMixin, Estimato
         owner = type(self).__name__
         grid = self._grid(owner)
         stored, y, weights = validate_samples(self, X, y, sample_weight)
-        check_pairs(stored, y, owner, _INSTEAD)
-        samples = Samples(to_dense(stored), y, weights, sample_weight is not None)
-        selectors = self._selectors(samples.X.shape[1], owner)
+        selectors = self._selectors(stored.shape[1], owner)
+        weighted = sample_weight is not None
+        some, samples = samples_to_choose_from(selectors[0], self.cv, stored, y, weights, weighted, owner)
+        if some is not None:
+            grid, groups = some.grid(grid), None if groups is None else np.asarray(groups)[some.rows]
         scorer = None if self.scoring in (None, "accuracy") else check_scoring(selectors[0], self.scoring)
         splits = check_cv(self.cv, samples.y, classifier=True).split(samples.X, samples.y, groups)
         folds = [Fold(*split) for split in checked_folds(splits, len(samples.y), owner)]
@@ -268,9 +271,10 @@ class KernelFeatureSelectorCV(CVTable, ColumnSelector, ClassifierMixin, Estimato
         table = search.scores(owner)
         choice = search.choose(table, shares, self.selection)
         model = final_model(selectors[choice.selector], choice, grid, samples)
-        validate_data(model, X, skip_check_array=True)  # stores number and names of the features
+        model = model if some is None else some.model_of_all(model, stored, y, weights)
+        remember_columns(model, as_source(X))
         self._warn(owner, table, choice, model, samples)
-        self._store(model, grid, table, choice)
+        self._store(model, grid, table, choice.mus / (1.0 if some is None else some.ratio), choice)
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -278,7 +282,7 @@ class KernelFeatureSelectorCV(CVTable, ColumnSelector, ClassifierMixin, Estimato
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, data in blocks} of shape (n_samples, n_features)
             Samples.
 
         Returns
@@ -294,7 +298,7 @@ class KernelFeatureSelectorCV(CVTable, ColumnSelector, ClassifierMixin, Estimato
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, data in blocks} of shape (n_samples, n_features)
             Samples.
 
         Returns
@@ -310,7 +314,7 @@ class KernelFeatureSelectorCV(CVTable, ColumnSelector, ClassifierMixin, Estimato
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, data in blocks} of shape (n_samples, n_features)
             The samples; sparse input is converted to a dense array.
         y : array-like of shape (n_samples,)
             The class labels.
@@ -369,11 +373,11 @@ class KernelFeatureSelectorCV(CVTable, ColumnSelector, ClassifierMixin, Estimato
             warn_if_chance(owner, checked, tried=table.n_cells())
             warn_if_worse(owner, choice.accuracy_of(model, samples), checked)
 
-    def _store(self, best: KernelFeatureSelector, grid: Grid, table: ScoreTable, choice: Choice) -> None:
+    def _store(self, best: KernelFeatureSelector, grid: Grid, table: ScoreTable, mus: Array, choice: Choice) -> None:
         self.best_estimator_, self.classes_ = best, best.classes_
         self.C_, self.mu_, self.init_, self.penalty_ = best.C, best.mu, best.init, best.penalty
         self.prune_, self.held_out_score_ = best.prune, choice.score
-        self.Cs_, self.mus_ = grid.Cs, choice.mus
+        self.Cs_, self.mus_ = grid.Cs, mus
         self.cv_scores_, self.cv_n_features_ = table.scores[choice.selector], table.counts[choice.selector]
 
     def _cv_columns(self) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import numpy as np
 from rarefy.core.feature_weights.penalties import Penalty
 from rarefy.core.linalg.rows import Array, Index
 from rarefy.core.losses.hinge import SmoothedHinge
-from rarefy.core.svm.smooth_svm import CurvedSystem, best_offset, smooth_svm
+from rarefy.core.svm.smooth_svm import Along, CurvedSystem, best_offset, smooth_svm
 
 System = tuple[Index, CurvedSystem | None]
 """The samples on the curved piece of the loss, and the linear system of their coefficients; None if there are none."""
@@ -35,6 +35,27 @@ class Classifiers:
         """The least sum of losses of classifiers that give all samples the same score."""
         scores = [best_offset(np.zeros(len(y)), y, self.costs, self.loss) for y in self.Y.T]
         return self.losses(np.broadcast_to(scores, self.Y.shape))[0]
+
+    def strata(self) -> Index:
+        """The number of each sample's class, of which samples are drawn in proportion."""
+        Y = self.Y
+        if Y.shape[1] == 1:
+            return np.unique(Y[:, 0], return_inverse=True)[1].ravel()
+        return np.unique(Y, axis=0, return_inverse=True)[1].ravel()
+
+    def losses_of(self, c: int, T: Array) -> tuple[float, Array, Array]:
+        """The same as `losses` for one classifier and a vector of its scores."""
+        value, first, second = self.loss.derivatives(self.Y[:, c] * T)
+        return float(self.costs @ value), self.costs * self.Y[:, c] * first, self.costs * second
+
+    def length(self, c: int, T: Array, moved: Array, linear: float, square: float, longest: float) -> float:
+        """How far to go where scores T of one classifier change by `moved`, at most `longest`.
+
+        To the minimum of its losses and a quadratic function with the slope `linear + s square` at s.
+        """
+        y = self.Y[:, c]
+        along = Along(1.0 - y * T, y * moved, self.costs, self.loss.eps, linear, square)
+        return along.last_below(0.0, 0.0, longest)
 
     def solve(
         self, K: Array, start: tuple[Array, Array] | None = None, systems: list[System] | None = None

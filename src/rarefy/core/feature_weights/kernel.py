@@ -114,7 +114,8 @@ class FeatureKernel:
     def combined(self, w: Array) -> Array:
         """sum_k w_k a_k.
 
-        The squared differences are one matrix product, of rows (-2 x w, |x|_w^2, 1) and (x', 1, |x'|_w^2).
+        The squared differences are one matrix product, of rows (-2 x w, |x|_w^2, 1) and (x', 1, |x'|_w^2). With more
+        columns than pairs of a sample, copies of the rows would take longer than adding the lengths to the products.
         """
         if self.each is not None:
             return np.asarray(w @ self.each).reshape(len(self.X), len(self.centres))
@@ -125,6 +126,11 @@ class FeatureKernel:
         if self.profile.shape == "laplacian":
             return _absolute(X, centres, w) - _absolute(X, centres, -w)
         left, right = self._squares
+        if X.shape[1] > len(centres):
+            A = (X * (-2.0 * w)) @ centres.T
+            A += (left @ w)[:, None]
+            A += right @ w
+            return A
         left_part = np.column_stack([-2.0 * X * w, left @ w, np.ones(len(X))])
         right_part = np.column_stack([centres, np.ones(len(centres)), right @ w])
         return np.asarray(left_part @ right_part.T)

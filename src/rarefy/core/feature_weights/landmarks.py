@@ -24,11 +24,9 @@ from scipy.stats import rankdata
 from rarefy.core.feature_weights.grouping import spread, totals
 from rarefy.core.feature_weights.kernel import FeatureKernel
 from rarefy.core.feature_weights.problem import NEGLIGIBLE, Problem
-from rarefy.core.feature_weights.samples import class_codes
 from rarefy.core.feature_weights.selection import FeatureSelection
 from rarefy.core.linalg.cholesky import lifted_cholesky
 from rarefy.core.linalg.rows import Array, Index
-from rarefy.core.svm.smooth_svm import Along
 
 Single = NDArray[np.float32]
 Begin = tuple[Array, Array]
@@ -66,7 +64,7 @@ def choose_landmarks(problem: Problem, m: int, seed: int) -> Index:
     """Random samples, of each class as many as of the others as long as there are some."""
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(problem.X))
-    classes = class_codes(problem.classifiers.Y[order])
+    classes = problem.classifiers.strata()[order]
     turn = np.empty(len(order), dtype=np.intp)
     for one in range(classes.max() + 1):
         members = np.flatnonzero(classes == one)
@@ -171,20 +169,17 @@ class LandmarkProblem:
     def _newton(self, Kp: Array, T: Array, c: int) -> tuple[Array, float, float]:
         """Newton's method with exact line searches, in coordinates v of B = T v; |v| is the norm of the classifier."""
         of = self.problem.classifiers
-        y, costs, loss = of.Y[:, c], of.costs, of.loss
         v, b = T.T @ (Kp @ self.B[:, c]), float(self.b[c])
         F = self._scores((T @ v)[:, None], np.array([b]))[:, 0]
         for _ in range(_STEPS):
-            value, first, second = loss.derivatives(y * F)
-            objective = 0.5 * float(v @ v) + float(costs @ value)
-            step, shift, decrease = self._step(T, v, costs * y * first, costs * second)
-            if decrease <= _ENOUGH * abs(objective):
+            losses, first, second = of.losses_of(c, F)
+            step, shift, decrease = self._step(T, v, first, second)
+            if decrease <= _ENOUGH * abs(0.5 * float(v @ v) + losses):
                 break
             moved = self._scores((T @ step)[:, None], np.array([shift]))[:, 0]
-            along = Along(1.0 - y * F, y * moved, costs, loss.eps, float(v @ step), float(step @ step))
-            length = along.last_below(0.0, 0.0, _LONGEST)
+            length = of.length(c, F, moved, float(v @ step), float(step @ step), _LONGEST)
             v, b, F = v + length * step, b + length * shift, F + length * moved
-        return T @ v, b, 0.5 * float(v @ v) + float(costs @ loss.derivatives(y * F)[0])
+        return T @ v, b, 0.5 * float(v @ v) + of.losses_of(c, F)[0]
 
     def _step(self, T: Array, v: Array, g: Array, h: Array) -> tuple[Array, float, float]:
         """The Newton step in coordinates and offset, and the decrease to first order; the gradient is exact."""
@@ -218,7 +213,7 @@ class LandmarkProblem:
         """
         of, P = problem.classifiers, problem.X[self.landmarks]
         _, G, _ = of.losses(self._scores(self.B, self.b))
-        classes = class_codes(of.Y)
+        classes = of.strata()
         taken = classes[self.landmarks]
         share = np.bincount(classes) / np.maximum(np.bincount(taken, minlength=classes.max() + 1), 1)
         part = FeatureKernel(P, P, problem.profile, problem.groups)

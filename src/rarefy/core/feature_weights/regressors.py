@@ -17,7 +17,7 @@ from rarefy.core.feature_weights.classifiers import Classifiers, System
 from rarefy.core.feature_weights.kernel import Profile
 from rarefy.core.feature_weights.penalties import Penalty
 from rarefy.core.feature_weights.problem import Problem
-from rarefy.core.linalg.rows import Array
+from rarefy.core.linalg.rows import Array, Index
 from rarefy.core.losses.hinge import SmoothedHinge
 from rarefy.core.svm.smooth_svm import CurvedSystem
 
@@ -42,6 +42,18 @@ class Regressors(Classifiers):
     def losses(self, T: Array) -> tuple[float, Array, Array]:
         residual, C = T - self.Y, self.costs[:, None]
         return float(self.costs @ (residual**2).sum(axis=1)), 2.0 * C * residual, np.broadcast_to(2.0 * C, T.shape)
+
+    def strata(self) -> Index:
+        return np.zeros(len(self.Y), dtype=np.intp)
+
+    def losses_of(self, c: int, T: Array) -> tuple[float, Array, Array]:
+        residual = T - self.Y[:, c]
+        return float(self.costs @ residual**2), 2.0 * self.costs * residual, 2.0 * self.costs
+
+    def length(self, c: int, T: Array, moved: Array, linear: float, square: float, longest: float) -> float:
+        weighted = 2.0 * self.costs * moved
+        slope, bend = linear + float(weighted @ (T - self.Y[:, c])), square + float(weighted @ moved)
+        return min(max(-slope / bend, 0.0), longest) if bend > 0.0 else 0.0
 
     def constant(self) -> float:
         means = np.average(self.Y, axis=0, weights=self.costs)

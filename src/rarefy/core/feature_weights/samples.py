@@ -48,8 +48,9 @@ class Units:
 class Validation:
     """How a model does on samples it has not seen.
 
-    accuracy : share of correct labels; deviations : by how many standard deviations the accuracy, averaged over the
-    classes, exceeds that of predictions that have nothing to do with the labels; n : number of samples
+    accuracy : share of correct labels, or of the variance of responses that is explained; deviations : by how many
+    standard deviations the accuracy, averaged over the classes, exceeds that of predictions that have nothing to do
+    with the labels; n : number of samples
     """
 
     accuracy: float
@@ -132,26 +133,19 @@ def sample_rows(problem: Problem, size: int) -> tuple[Problem, Index]:
 
     Of each class there are as many as in proportion, or fifty if it has so many.
     """
-    taken = share_of_classes(problem.classifiers.Y, size)
+    taken = share_of_classes(problem.classifiers, size)
     return keep_rows(problem, taken), np.flatnonzero(~taken)
 
 
-def share_of_classes(Y: Array, size: int) -> NDArray[np.bool_]:
+def share_of_classes(classifiers: Classifiers, size: int) -> NDArray[np.bool_]:
     """A mask of about so many random samples: of each class as many as in proportion, or fifty if it has so many."""
     rng = np.random.default_rng(0)
-    classes = class_codes(Y)
+    classes = classifiers.strata()
     taken = np.zeros(len(classes), dtype=bool)
     for one in range(classes.max() + 1):
         members = rng.permutation(np.flatnonzero(classes == one))
         taken[members[: max(_AT_LEAST, round(size * len(members) / len(classes)))]] = True
     return taken
-
-
-def class_codes(Y: Array) -> Index:
-    """The number of each sample's class, from its labels in the classifiers."""
-    if Y.shape[1] == 1:
-        return np.unique(Y[:, 0], return_inverse=True)[1].ravel()
-    return np.unique(Y, axis=0, return_inverse=True)[1].ravel()
 
 
 def keep_rows(problem: Problem, taken: NDArray[np.bool_]) -> Problem:
@@ -170,7 +164,7 @@ def hold_out(problem: Problem, share: float) -> tuple[Problem, Index] | None:
     None if a class would have fewer than ten of them.
     """
     rng = np.random.default_rng(0)
-    classes = class_codes(problem.classifiers.Y)
+    classes = problem.classifiers.strata()
     held = np.zeros(len(classes), dtype=bool)
     for one in range(classes.max() + 1):
         members = rng.permutation(np.flatnonzero(classes == one))

@@ -110,7 +110,7 @@ def whole_problem(
     """
     d = rows.shape[1]
     units = _units(rows, classifiers.costs) if standardize else Units(np.zeros(d), np.ones(d))
-    return Whole(rows, classifiers, profile, groups, units, np.flatnonzero(share_of_classes(classifiers.Y, size)))
+    return Whole(rows, classifiers, profile, groups, units, np.flatnonzero(share_of_classes(classifiers, size)))
 
 
 def _units(rows: Rows, costs: Array) -> Units:
