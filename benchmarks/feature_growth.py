@@ -43,8 +43,8 @@ def rows_and_columns(folder, before, quick):
     return found
 
 
-def _in_a_process(source, n, d, most=180):
-    """What `one_fit` says in a process that imports the library from a folder; None if it takes too long."""
+def _in_a_process(source, n, d, most=75):
+    """What `one_fit` says in a process that imports the library from a folder; None if it takes more than 75 s."""
     script = f"import sys; sys.path[:0] = [{str(source)!r}, {str(Path(__file__).parent)!r}]; import feature_growth as b"
     limit = f"import resource; resource.setrlimit(resource.RLIMIT_CPU, ({most}, {most}))"
     run = [sys.executable, "-W", "ignore", "-c", f"{script}; {limit}; b.one_fit({n}, {d})"]
