@@ -104,6 +104,8 @@ def draw_growth(found, path):
         axes[0, column].legend(frameon=False, fontsize=9)
         for axis in axes[:, column]:
             axis.grid(color="0.92")
+            axis.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}".replace(",", " "))
+            axis.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
             axis.spines[["top", "right"]].set_visible(False)
     axes[0, 0].set_ylabel("processor seconds of a first call")
     axes[1, 0].set_ylabel("megabytes beside the data")
