@@ -173,7 +173,9 @@ def draw(found, path):
             axis.text(j + 0.41, i, seconds_text(seconds), va="center", ha="right", fontsize=8, color=ink)
     axis.set_yticks(range(len(ways)), ways, fontsize=10)
     axis.set_xticks(
-        range(len(KNOWN)), [name.replace(" in ", "\nin ", 1).replace(", n", "\nn") for name in KNOWN], fontsize=9
+        range(len(KNOWN)),
+        [name.replace("rings", "shells").replace(" in ", "\nin ", 1).replace(", n", "\nn") for name in KNOWN],
+        fontsize=9,
     )
     axis.set(xlim=(-0.5, len(KNOWN) - 0.5), ylim=(len(ways) - 0.5, -0.5))
     axis.xaxis.tick_top()
