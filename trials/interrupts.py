@@ -16,8 +16,8 @@ from collections import Counter
 import numpy as np
 from sklearn.base import clone
 from threadpoolctl import threadpool_info
+from trials.bad_calls import ESTIMATORS
 from trials.bad_values import data
-from trials.fuzz import ESTIMATORS
 
 import rarefy
 

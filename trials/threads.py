@@ -16,8 +16,8 @@ import joblib
 import numpy as np
 from sklearn.base import clone
 from threadpoolctl import ThreadpoolController
+from trials.bad_calls import ESTIMATORS
 from trials.bad_values import data
-from trials.fuzz import ESTIMATORS
 from trials.interrupts import learned
 
 _POOLS = ("fork", "spawn", "forkserver", "loky", "dask")

@@ -20,13 +20,26 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 @contextmanager
+def _same_error_handling() -> Iterator[None]:
+    """Put numpy's handling of overflow and the like back: an interrupt inside of numpy may come before it does so."""
+    before, handler = np.geterr(), np.geterrcall()
+    try:
+        yield
+    except BaseException:
+        np.seterr(**before)
+        np.seterrcall(handler)
+        raise
+
+
+@contextmanager
 def numerical(owner: str) -> Iterator[None]:
     """Errors of arithmetic as one about the data, with what to do: far from 1, numbers overflow or vanish.
 
     What is a fault of a program, such as a wrong index, is left as it is.
     """
     try:
-        yield
+        with _same_error_handling():
+            yield
     except MemoryError as error:
         shape = getattr(error, "shape", None)  # of the array that numpy could not have
         if shape is None:

@@ -14,7 +14,14 @@ from rarefy.core.linalg.rows import as_rows
 from rarefy.core.sparsify.pivoted_qr import pivoted_columns
 from rarefy.core.svm.l1_svm import l1_svm
 from rarefy.exceptions import FewerFeaturesWarning, TruncatedRankWarning
-from rarefy.selection import InformationGainSelector, LPSVMSelector, RandomSelector, ReliefSelector, RRQRSelector
+from rarefy.selection import (
+    InformationGainSelector,
+    LPSVMSelector,
+    RandomSelector,
+    ReliefSelector,
+    RRQRSelector,
+    _nearest,
+)
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -76,6 +83,20 @@ def test_relief_equals_the_plain_loops(seed, n, d, classes, k):
     expected = textbook.relief(X, y, k)
     for container in (X, sp.csr_array(X)):
         np.testing.assert_allclose(ReliefSelector(n_neighbors=k).fit(container, y).scores_, expected, atol=1e-10)
+
+
+@settings(max_examples=60)
+@given(seeds, st.integers(4, 25), st.integers(1, 6), st.integers(2, 3), st.integers(1, 5), st.booleans())
+def test_relief_with_few_columns_equals_the_plain_loops_and_counts_equal_samples(seed, n, d, classes, k, repeated):
+    rng = np.random.default_rng(seed)
+    y = np.append(np.arange(classes), rng.integers(0, classes, n - classes))
+    X = rng.standard_normal((n, d))
+    X = X[rng.integers(0, max(2, n // 3), n)] if repeated else X
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_nearest, "_TREE_ROWS", 0)
+        found = ReliefSelector(n_neighbors=k).fit(X, y)
+    np.testing.assert_allclose(found.scores_, textbook.relief(X, y, k), atol=1e-10)
+    assert found.n_samples_compared_ == n
 
 
 @settings(max_examples=100)

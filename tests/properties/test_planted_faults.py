@@ -5,18 +5,21 @@ Those of linear programs and rankers are in `test_program_trials.py` and `test_r
 
 import json
 import os
+import subprocess
+import sys
 from collections import Counter
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pytest
-from trials import features, interrupts, kills, places, record, registry, run, subsets, times
+from trials import clusters, features, interrupts, kills, places, record, registry, run, subsets, times
 from trials import inputs as inputs_trial
+from trials.bad_calls import Case, takes_weights
 from trials.bombs import bomb_trial
 from trials.exact import trial
 from trials.forgeries import Tally, honest_certificates, try_all
-from trials.fuzz import Case, fuzz_trial, takes_weights
+from trials.fuzz import fuzz_trial
 from trials.mutants import all_mutants, mutant_trial
 from trials.readers import escape, readers
 from trials.subsets import subset_trial
@@ -230,9 +233,86 @@ def test_a_loss_that_is_changed_and_tests_that_do_not_look(tmp_path):
     assert goal.met(Counter(mutants=100, survived=5))
 
 
-def test_a_path_that_is_slower():
-    assert times.time_trial("verify", {"verify": 1e-6})[0]["slower"] == 1
-    assert times.time_trial("verify", {"verify": 1e6})[0]["slower"] == 0
+@unix
+@pytest.mark.parametrize("off", [0.0, 1e-6])
+def test_a_fit_that_a_killed_worker_changes(monkeypatch, off):
+    class Worker:
+        """A process, and the client of a cluster that has no other."""
+
+        process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+
+        def wait_for_workers(self, *_, **__):
+            pass
+
+        def run(self, *_, **__):
+            return {"address": self.process.pid}
+
+    class Sum:
+        """Adds up data; what a lost worker had is lost."""
+
+        def fit(self, X, y):
+            self.weights_ = X.sum(axis=0) * (1.0 - off * (Worker.process.wait() != 0))
+            return self
+
+    X = np.arange(1.0, 9.0).reshape(4, 2)
+    monkeypatch.setattr(clusters, "ESTIMATORS", {"Sum": Sum})
+    counts, wrong = clusters.worker_trial(0, Worker(), X, None, X, {"Sum": (X.sum(axis=0), 0.01)})
+    assert counts["violated"] == len(wrong) == (off > 0.0)
+    assert not wrong or "results differ by 1e-06" in wrong[0]
+
+
+_RESUMED = """
+import sys, time, pathlib, shutil
+import numpy as np
+passes = pathlib.Path(sys.argv[2])
+again = passes.exists()
+passes.mkdir(exist_ok=True)
+(passes / "1.npz").touch()
+print("ready", flush=True)
+if not again:
+    time.sleep(60)
+np.save(sys.argv[3], np.array([1.0, 2.0 + OFF]))
+if not OFF:
+    shutil.rmtree(passes)
+"""
+
+
+@unix
+@pytest.mark.parametrize("off", [0.0, 1e-15])
+def test_a_client_that_goes_on_to_another_result(monkeypatch, tmp_path, off):
+    monkeypatch.setattr(clusters, "CLIENT", _RESUMED.replace("OFF", repr(off)))
+    counts, wrong = clusters.client_trial(0, tmp_path, np.array([1.0, 2.0]), 0.01)
+    assert counts["client resumed"] == 1
+    assert counts["violated"] == len(wrong) == (2 if off else 0)
+    assert not off or ("the scores differ" in wrong[0] and "passes are left" in wrong[1])
+
+
+def test_a_path_that_is_slower(monkeypatch):
+    monkeypatch.setattr(times, "ROUNDS", 1)
+    assert times.time_trial("verify", {"verify": dict.fromkeys(times.YARDSTICKS, 1e-6)})[0]["slower"] == 1
+    assert times.time_trial("verify", {"verify": dict.fromkeys(times.YARDSTICKS, 1e6)})[0]["slower"] == 0
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_path_that_takes_a_quarter_more_on_a_computer_that_others_use(monkeypatch, seed):
+    rng, now = np.random.default_rng(seed), [0.0]
+
+    def takes(seconds):
+        """A call by a clock that counts: in a third of all calls it is alone, in others it takes up to three times."""
+
+        def call():
+            now[0] += seconds * (1.0 + 0.03 * rng.random() + (rng.random() > 0.3) * 2.0 * rng.random())
+
+        return call
+
+    monkeypatch.setattr(times, "clock", lambda: now[0])
+    monkeypatch.setattr(times, "YARDSTICKS", {"arithmetic": takes(0.02), "calls": takes(0.01)})
+    recorded = {"path": {"arithmetic": 0.5, "calls": 1.0}}
+    assert times.time_trial("path", recorded, takes(0.01))[0]["slower"] == 0
+    assert times.time_trial("path", recorded, takes(0.0125))[0]["slower"] == 1
+    # On a computer that is faster in one of the units the path is in the other what it was.
+    monkeypatch.setattr(times, "YARDSTICKS", {"arithmetic": takes(0.01), "calls": takes(0.01)})
+    assert times.time_trial("path", recorded, takes(0.01))[0]["slower"] == 0
 
 
 def _pieces(calls, faults):

@@ -4,7 +4,8 @@ import os
 
 import pytest
 from trials import places
-from trials.fuzz import all_cases, fuzz_trial
+from trials.bad_calls import all_cases
+from trials.fuzz import fuzz_trial
 from trials.interrupts import interrupt_trial
 from trials.readers import reader_piece
 from trials.threads import thread_trial

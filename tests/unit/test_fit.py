@@ -54,6 +54,20 @@ def test_a_failed_fit_leaves_the_estimator_unfitted_or_as_it_was(error):
     check_is_fitted(fitted)
 
 
+def test_an_interrupt_inside_of_numpy_leaves_its_handling_of_errors_as_it_was():
+    class Inside(Estimator):
+        @fit_method
+        def fit(self, X, y=None):
+            np.seterrcall(print)  # what numpy.linalg does before it calls LAPACK, and takes back afterwards
+            np.seterr(all="ignore", invalid="call")
+            raise KeyboardInterrupt
+
+    before = np.geterr(), np.geterrcall()
+    with pytest.raises(KeyboardInterrupt):
+        Inside().fit(X)
+    assert (np.geterr(), np.geterrcall()) == before
+
+
 @quiet
 def test_nothing_of_an_earlier_fit_is_left_beside_the_new_one():
     estimator = Estimator(extra=True).fit(X)

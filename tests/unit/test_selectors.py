@@ -21,6 +21,8 @@ from rarefy.selection import (
     ReliefSelector,
     RRQRSelector,
     SupportVectorSelector,
+    _nearest,
+    _relief,
 )
 
 ignore_truncation = pytest.mark.filterwarnings("ignore::rarefy.exceptions.TruncatedRankWarning")
@@ -246,3 +248,47 @@ def test_measurements_have_no_presence_and_are_cut_at_their_medians():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert InformationGainSelector(1).fit(X, y).scores_[1:].max() == 0.0
+
+
+def labelled(n, d, seed=0):
+    y = np.arange(n) % 2
+    return noise(n, d, seed) + 3.0 * np.outer(y, np.arange(d) > 0), y
+
+
+@pytest.mark.parametrize("d", [3, 12])  # by a tree where it pays, by comparison with all
+def test_relief_of_a_sample_is_the_mean_over_as_many_samples_and_estimates_that_over_all(monkeypatch, d):
+    monkeypatch.setattr(_nearest, "_TREE_ROWS", 0)
+    X, y = labelled(80, d)
+    every = ReliefSelector(2, max_samples=None).fit(X, y)
+    assert every.n_samples_compared_ == 80
+    drawn = [ReliefSelector(2, max_samples=20, random_state=seed).fit(X, y) for seed in range(30)]
+    assert {selector.n_samples_compared_ for selector in drawn} == {20}
+    scores = np.array([selector.scores_ for selector in drawn])
+    error = scores.std(axis=0, ddof=1) / np.sqrt(len(drawn))
+    assert (error > 0.0).all()
+    assert (np.abs(scores.mean(axis=0) - every.scores_) < 5.0 * error).all()
+    again = ReliefSelector(2, max_samples=20, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(again.scores_, scores[0])
+    assert ReliefSelector(2, max_samples=0.25).fit(X, y).n_samples_compared_ == 20
+    np.testing.assert_array_equal(ReliefSelector(2, max_samples=500).fit(X, y).scores_, every.scores_)
+
+
+def test_relief_takes_all_samples_unless_that_would_take_too_long(monkeypatch):
+    X, y = labelled(60_000, 3)
+    assert ReliefSelector(2).fit(X, y).n_samples_compared_ == 60_000
+    monkeypatch.setattr(_relief, "_SECONDS", 0.0)
+    found = ReliefSelector(2, random_state=0).fit(X[:20_000], y[:20_000])
+    assert found.n_samples_compared_ == 100
+    assert found.get_support(indices=True).tolist() == [1, 2]
+    assert ReliefSelector(2, max_samples=None).fit(X[:2000], y[:2000]).n_samples_compared_ == 2000
+
+
+def test_a_search_among_sparse_samples_takes_the_longer_the_more_entries_there_are():
+    dense, sparse = np.broadcast_to(0.0, (10**6, 300)), sp.csr_array((10**6, 300))
+    assert _nearest.seconds_of_a_search(sparse, 1) < _nearest.seconds_of_a_search(dense, 1)
+    tall = np.broadcast_to(0.0, (10**6, 3))
+    assert (
+        10**6 * _nearest.seconds_of_a_search(tall, 1)
+        < _relief._SECONDS
+        < 10**6 * _nearest.seconds_of_a_search(dense, 1)
+    )
