@@ -43,8 +43,8 @@ def rows_and_columns(folder, before, quick):
     return found
 
 
-def _in_a_process(source, n, d, most=180):
-    """What `one_fit` says in a process that imports the library from a folder; None if it takes too long."""
+def _in_a_process(source, n, d, most=75):
+    """What `one_fit` says in a process that imports the library from a folder; None if it takes more than 75 s."""
     script = f"import sys; sys.path[:0] = [{str(source)!r}, {str(Path(__file__).parent)!r}]; import feature_growth as b"
     limit = f"import resource; resource.setrlimit(resource.RLIMIT_CPU, ({most}, {most}))"
     run = [sys.executable, "-W", "ignore", "-c", f"{script}; {limit}; b.one_fit({n}, {d})"]
@@ -104,6 +104,8 @@ def draw_growth(found, path):
         axes[0, column].legend(frameon=False, fontsize=9)
         for axis in axes[:, column]:
             axis.grid(color="0.92")
+            axis.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}".replace(",", " "))
+            axis.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
             axis.spines[["top", "right"]].set_visible(False)
     axes[0, 0].set_ylabel("processor seconds of a first call")
     axes[1, 0].set_ylabel("megabytes beside the data")

@@ -1,6 +1,6 @@
 """Few columns on six measured sets: error and columns in ten splits, beside GMKL and SVMs on kept and on all columns.
 
-python benchmarks/feature_sets.py --data FOLDER [--splits 10] [--sets sonar,...] [--methods best,paths,svm,gmkl,one_se]
+python benchmarks/feature_sets.py --data FOLDER [--splits 10] [--sets sonar,...] [--methods best,paths,...]
 FOLDER has the collections that `rarefy.datasets.load` reads. Each cell is kept in results/feature_sets/, not measured
 again; --table only writes what is there. See README.md in this folder.
 """
@@ -31,8 +31,8 @@ THESIS = {
 }
 """Error in % and number of features of Margin AO-II in Table 7.4."""
 GRID = {"svc__C": 4.0 ** np.arange(-1, 5), "svc__gamma": 4.0 ** np.arange(-5, 2)}
-SHARES = (0.2,)
-"""Of the largest weight, below which columns are dropped on the paths."""
+PATHS = {"paths": 0.2, "unpruned": 0.0}
+"""Shares of the largest weight below which columns are dropped on the paths."""
 METHODS = {
     "best": {},
     "one_se": {"selection": "one_se"},
@@ -66,19 +66,17 @@ def chosen(parts, folds, method):
     }
 
 
-def paths(parts):
+def paths(parts, share):
     """Error on the test rows and number of columns of every combination that the default grid has."""
     X, X_test, y, y_test = parts
     standard = KernelFeatureSelector(validation_fraction=None).fit(X, y)
+    factors = np.array([1 / 64, 1 / 16, 1 / 4, 1 / 2, 1.0, 2.0])
     found = []
     for C in 4.0 ** np.arange(-2, 3):
-        factors = np.array([1 / 64, 1 / 16, 1 / 4, 1 / 2, 1.0, 2.0])
-        for share in SHARES:
-            model = KernelFeatureSelector(C, validation_fraction=None, prune=share)
-            path = model.mu_path(X, y, factors * standard.mu_ * C)
-            error = 100.0 * (path.predict(X_test) != y_test).mean(axis=1)
-            counts = path.attribute("support_").sum(axis=1)
-            found += [[C, f, share, int(n), float(e)] for f, n, e in zip(factors, counts, error, strict=True)]
+        path = KernelFeatureSelector(C, validation_fraction=None, prune=share).mu_path(X, y, factors * standard.mu_ * C)
+        error = 100.0 * (path.predict(X_test) != y_test).mean(axis=1)
+        counts = path.attribute("support_").sum(axis=1)
+        found += [[C, f, share, int(n), float(e)] for f, n, e in zip(factors, counts, error, strict=True)]
     return {"cells": found}
 
 
@@ -89,7 +87,7 @@ def one_split(name, data, method, split):
     folds = StratifiedKFold(5, shuffle=True, random_state=split)
     if method == "svm":
         return {"error": svm_error(parts, np.arange(X.shape[1]), folds), "features": X.shape[1]}
-    return paths(parts) if method == "paths" else chosen(parts, folds, method)
+    return paths(parts, PATHS[method]) if method in PATHS else chosen(parts, folds, method)
 
 
 def stored(name, method):
@@ -115,8 +113,11 @@ def write_table(sets):
         whole = [row["error"] for row in stored(name, "svm").values()]
         if whole:
             print(f"  svm on all columns: {len(whole)} splits, error {mean(whole)[0]:.1f} ± {mean(whole)[1]:.1f} %")
-        along = np.array([row["cells"] for row in stored(name, "paths").values()])
-        if len(along):
+        known = [stored(name, kind) for kind in PATHS]
+        known = [one for one in known if one]
+        splits = sorted(set.intersection(*map(set, known))) if known else []
+        if splits:
+            along = np.array([[cell for one in known for cell in one[k]["cells"]] for k in splits])
             write_paths(along, 1.25 * features)
 
 
@@ -135,18 +136,30 @@ def described(rows):
 
 
 def write_paths(along, most):
-    """The best that could have been chosen when the test rows are known: the same in all splits, and in each."""
-    counts, errors = along[..., 3], along[..., 4]
+    """The best that could have been chosen when the test rows are known: of all splits, of each, of the others."""
     for label, limit in (("any number of columns", np.inf), ("at most 1.25 times the thesis's", most)):
-        allowed = counts.mean(axis=0) <= limit
-        k = np.flatnonzero(allowed)[np.argmin(errors.mean(axis=0)[allowed])]
+        counts, errors = along[..., 3], along[..., 4]
+        k = best_cell(along, limit)
         C, factor, share = along[0, k, :3]
         own = np.where(counts <= limit, errors, np.inf).min(axis=1)
         print(
-            f"  paths, {label}: the best one of all splits {errors[:, k].mean():.1f} ± {mean(errors[:, k])[1]:.1f} % "
-            f"with {counts[:, k].mean():.1f} columns (C={C:g}, mu={factor:g} of the automatic, prune={share:g}); "
-            f"the best of each split {own.mean():.1f} %; {len(along)} splits"
+            f"  paths, {label}, {len(along)} splits: the best one of all splits {errors[:, k].mean():.1f} ± "
+            f"{mean(errors[:, k])[1]:.1f} % with {counts[:, k].mean():.1f} columns (C={C:g}, "
+            f"mu={factor:g} of the automatic, prune={share:g}); the best of each split "
+            f"{own.mean():.1f} %; the best of the other splits {by_the_others(along, limit).mean():.1f} %"
         )
+
+
+def best_cell(along, limit):
+    """The combination with the lowest mean error of those with few enough columns."""
+    allowed = along[..., 3].mean(axis=0) <= limit
+    return np.flatnonzero(allowed)[np.argmin(along[..., 4].mean(axis=0)[allowed])]
+
+
+def by_the_others(along, limit):
+    """In each split the error of the combination that is the best one of the other splits."""
+    rest = [np.delete(along, i, axis=0) for i in range(len(along))]
+    return np.array([along[i, best_cell(rest[i], limit), 4] for i in range(len(along)) if len(rest[i])])
 
 
 def main():
@@ -154,7 +167,7 @@ def main():
     parser.add_argument("--data", required=True)
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--sets", default=",".join(THESIS))
-    parser.add_argument("--methods", default="best,paths,svm,gmkl")
+    parser.add_argument("--methods", default="best,paths,unpruned,svm,gmkl")
     parser.add_argument("--table", action="store_true", help="measure nothing")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
