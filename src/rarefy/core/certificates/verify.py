@@ -229,8 +229,7 @@ def verify_regularised(X: Rows, indices: Index, weights: Array, claimed: Regular
     alpha = claimed.alpha
     if not 0.0 < alpha < np.inf:
         return ["a ridge penalty must be positive"]
-    T, XR = _with_null_row(X, indices)
-    XR = XR * weights
+    T, XR = _with_null_row(X, indices, weights)
     U, s, _ = np.linalg.svd(T, full_matrices=T.shape[1] < len(T))
     Q, t, _ = np.linalg.svd(XR, full_matrices=XR.shape[1] < len(XR))
     K, kept = (np.append(v**2, np.zeros(len(T) - len(v))) for v in (s, t))
@@ -254,16 +253,12 @@ def verify_regularised(X: Rows, indices: Index, weights: Array, claimed: Regular
     return [f"{name} at the penalty {alpha:.6g} does not follow from the data" for name in wrong]
 
 
-def _with_null_row(X: Rows, indices: Index) -> tuple[Array, Array]:
-    """A matrix with the left singular vectors and the singular values of X, and the columns of X that are kept.
-
-    For wide data the transposed triangle of X^T; for tall data the triangle of X = Q T and one row of zeros, for all
-    directions that have no columns.
-    """
+def _with_null_row(X: Rows, indices: Index, weights: Array) -> tuple[Array, Array]:
+    """A square matrix with the left singular vectors of X, or of tall data T of X = Q T and a row of zeros; and X R."""
     if X.shape[0] <= X.shape[1]:
-        return _triangle(X.T).T, X.T.take(indices).T
+        return _triangle(X.T).T, X.T.take(indices).T * weights
     T = np.vstack([_triangle(X), np.zeros((1, X.shape[1]))])
-    return T, T[:, indices]
+    return T, T[:, indices] * weights
 
 
 def _triangle(A: Rows) -> Array:
