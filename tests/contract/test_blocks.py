@@ -189,7 +189,7 @@ def test_what_cannot_be_turned_is_refused(tmp_path, monkeypatch):
     data = blocks.from_arrays(tmp_path / "wide", wide, block_rows=7)
     with rarefy.config_context(memory_budget="200kB"):
         monkeypatch.setattr("shutil.disk_usage", lambda folder: SimpleNamespace(free=1000))
-        with pytest.raises(MemoryBudgetError, match="has no room. Set scratch_folder"):
+        with pytest.raises(MemoryBudgetError, match=r"has no room\. Set scratch_folder"):
             BSSSelector(60).fit(data)
 
 

@@ -140,8 +140,14 @@ class DaskRows(Remembering):
     def take(self, index: Index, T: Array | None = None) -> Array:
         index = np.arange(self.shape[0])[index]
         self.allow_dense(len(index) * (self.shape[1] if T is None else T.shape[1]))
-        found, width = self._some(index, _take, T), self.shape[1] if T is None else T.shape[1]
-        return found if len(index) else np.zeros((0, width))
+        if not len(index):
+            return np.zeros((0, self.shape[1] if T is None else T.shape[1]))
+        if T is not None:
+            return np.asarray(self._some(index, _take, T))
+        found = self._some(
+            index, _stored, None
+        )  # in the precision of the storage, which is half the bytes of the other
+        return np.asarray(found.toarray() if sp.issparse(found) else found, dtype=np.float64)
 
     @recorded
     def stored(self, index: Index) -> Any:
