@@ -130,8 +130,10 @@ def test_commands_on_zarr(tmp_path):
     run("select", tmp_path / "z", "--target", "answer", "--keep", 3, "--certificate", tmp_path / "c.json")
     for file in ("z", "npy", "t.csv"):
         assert run("verify", tmp_path / "c.json", tmp_path / file).stdout.startswith("Verified.")
+    run("convert", tmp_path / "npy", "--out", tmp_path / "new.blocks")  # as if it was killed before the last step
     for arguments, words in (
         (("convert", tmp_path / "npy", "--out", tmp_path / "z", "--format", "zarr"), "is there already"),
+        (("convert", tmp_path / "t.csv", "--out", tmp_path / "new", "--format", "zarr"), "that was interrupted"),
         (("convert", tmp_path / "npy", "--out", tmp_path / "y", "--drop", "x0"), "as it is, without --drop"),
     ):
         assert words in run(*arguments, code=2).stderr

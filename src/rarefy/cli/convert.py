@@ -63,7 +63,7 @@ def convert(
     names = Reading.of_options(files[0], drop, None, seed).drop
     # Tables become files of numpy first, where an interrupted conversion can go on.
     first = out if form == "npy" else out.with_name(f"{out.name}.blocks")
-    _check_new(out, form)
+    _check_new(out, form, first)
     with rarefy.config_context(progress=remarks.is_terminal):
         if is_block_folder(files[0]):
             data, code = _again(files, out, form, target=target, drop=drop, impute=impute)
@@ -87,10 +87,15 @@ def convert(
     common.written(remarks, out)
 
 
-def _check_new(out: Path, form: str) -> None:
+def _check_new(out: Path, form: str, first: Path) -> None:
     """Before the work, not after it."""
     if form == "zarr" and out.exists():
         raise ParameterError(f"{out} is there already. Choose another name, or delete it first.")
+    if form == "zarr" and is_block_folder(str(first)):
+        raise ParameterError(
+            f"{first} has all blocks of a conversion that was interrupted: write them as {out} with rarefy convert "
+            f"{first} --out {out} --format zarr, or delete them."
+        )
 
 
 def _again(files: tuple[str, ...], out: Path, form: str, **given: str | None) -> tuple[Any, str]:

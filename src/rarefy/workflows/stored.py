@@ -12,6 +12,7 @@ from rarefy import blocks
 from rarefy._input import RowSource
 from rarefy.blocks._data import BlockColumns, BlockData
 from rarefy.blocks._zarr import is_zarr
+from rarefy.core.linalg.rows import edges
 from rarefy.exceptions import ParameterError
 from rarefy.tables import TableEncoder
 from rarefy.tables._messages import listed, one_line
@@ -98,8 +99,9 @@ def scaled(data: BlockData, scaler: Any) -> BlockData:
 def fitted_scaler(data: BlockData) -> Any:
     """A scaler of columns, fitted in one pass; sparse blocks keep their zeros."""
     scaler = MaxAbsScaler() if data.rows().sparse else StandardScaler()
-    for block in data.blocks():
-        scaler.partial_fit(block.astype(np.float64))
+    for _, block in data.rows()._blocks_in_storage():
+        for some in edges(*block.shape):
+            scaler.partial_fit(block[some].astype(np.float64))
     return scaler
 
 
