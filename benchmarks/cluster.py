@@ -90,6 +90,14 @@ def measured(what, client, fit):
     return figures
 
 
+def idling(client, seconds=10.0):
+    """Processor time of workers, scheduler and client in a second in which nothing is asked of them."""
+    begin, own, there = time.perf_counter(), time.process_time(), sum(client.run(_processor).values())
+    time.sleep(seconds)
+    used = time.process_time() - own + sum(client.run(_processor).values()) - there
+    return used / (time.perf_counter() - begin)
+
+
 def ranked(data, y):
     model = RankRC(basis="rare", random_state=0).fit(data, y)
     return f"{model.storage_}, {model.n_iter_} steps, AUC {roc_auc_score(y, model.score_samples(data)):.4f}"
@@ -131,11 +139,18 @@ def compare(args, folder):
     with workers(args.workers, args.memory) as client:
         D = client.persist(da.from_array(X, chunks=(125_000, args.columns)))
         distributed.wait(D)
+        idle = idling(client)
+        print(f"an idle cluster takes {idle:.3f} s of a processor each second: heartbeats, watching itself", flush=True)
         fits = {"selection": lambda: selected(D, args.columns), "RankRC": lambda: _ranked_lazily(D, y)}
         for name, fit in fits.items():
             there = measured(f"{name} with Dask", client, fit)
             processor = (there["client"] + there["workers"]) / local[name]["client"]
-            print(f"  {there['wall'] / local[name]['wall']:.2f} x the time, {processor:.2f} x the processor time")
+            without = processor - idle * there["wall"] / local[name]["client"]
+            print(
+                f"  {there['wall'] / local[name]['wall']:.2f} x the time, {processor:.2f} x the processor time "
+                f"({without:.2f} x without what an idle cluster takes in that time)",
+                flush=True,
+            )
 
 
 def _ranked_lazily(D, y):

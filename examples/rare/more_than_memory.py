@@ -5,8 +5,9 @@ A rare class in more than memory has
 
 Payments come day by day, and all of them together would not fit into memory. They are written once, as a folder of
 blocks (:class:`~rarefy.blocks.BlockFolder`), which estimators take in the place of an array. How large a block is,
-whether a function gives the blocks (:class:`~rarefy.blocks.BlockIterator`), and whether the workers of a cluster hold
-them (:class:`~rarefy.blocks.DaskData`) changes nothing of the ranking.
+whether they are a Zarr array (:class:`~rarefy.blocks.BlockZarr`), whether a function gives the blocks
+(:class:`~rarefy.blocks.BlockIterator`), and whether the workers of a cluster hold them
+(:class:`~rarefy.blocks.DaskData`) changes nothing of the ranking.
 """
 
 from pathlib import Path

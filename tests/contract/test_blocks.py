@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -152,6 +153,62 @@ def test_certify_says_the_same_of_blocks(labelled, tmp_path):
     assert expected.verify(blocks.open(tmp_path / "c"), y)
 
 
+WIDE = [
+    BSSSelector(60),
+    BSSSelector(50, rank=12, method="dual"),
+    BSSSelector(50, rank=12, weighting="bss"),
+    LeverageScoreSelector(50, random_state=0),
+    LeverageScoreSelector(12, sampling="adaptive", rank=12),
+    RRQRSelector(20),
+]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=str)
+@pytest.mark.parametrize("estimator", WIDE, ids=name)
+def test_more_columns_than_rows_and_than_the_budget(estimator, dtype, tmp_path):
+    rng = np.random.default_rng(2)
+    wide = (rng.standard_normal((40, 3000)) * rng.uniform(0.5, 2.0, 3000)).astype(dtype)
+    wide[:, [3, 900]] = 0.0
+    data = blocks.from_arrays(tmp_path / "wide", wide, block_rows=7)
+    expected = clone(estimator).fit(wide)
+    with rarefy.config_context(memory_budget="400kB", scratch_folder=tmp_path):  # of 960
+        found = clone(estimator).fit(data)
+        assert [path.name for path in tmp_path.iterdir()] == ["wide"]  # the file has no name
+        np.testing.assert_array_equal(found.selection_order_, expected.selection_order_)
+        for attribute in ("weights_", "scores_"):
+            if hasattr(expected, attribute):
+                np.testing.assert_allclose(getattr(found, attribute), getattr(expected, attribute), **CLOSE)
+        if hasattr(expected, "certificate_"):
+            a, b = expected.certificate_, found.certificate_
+            assert (a.kind, a.fingerprint) == (b.kind, b.fingerprint)
+            np.testing.assert_allclose(b.eigenvalues, a.eigenvalues, **CLOSE)
+            assert a.verify(blocks.open(data.folder))
+            assert b.verify(wide)
+
+
+@pytest.mark.parametrize("labelled", [{}, {"C": 0.05}, {"alpha": 2.0}, {"rank": 5}])
+def test_certify_of_more_columns_than_the_budget(labelled, tmp_path):
+    rng = np.random.default_rng(2)
+    wide, y = rng.standard_normal((40, 1500)), np.arange(40) % 2 if "C" in labelled else None
+    data = blocks.from_arrays(tmp_path / "wide", wide + (0 if y is None else 0.3 * y[:, None]), block_rows=7)
+    array = np.vstack(list(data.blocks()))
+    expected = rarefy.certify(array, range(200), y=y, **labelled)
+    with rarefy.config_context(memory_budget="200kB"):
+        found = rarefy.certify(data, range(200), y=y, **labelled)
+        assert found.fingerprint == expected.fingerprint
+        np.testing.assert_allclose(found.eigenvalues, expected.eigenvalues, **CLOSE)
+        assert expected.verify(data, y=y)
+
+
+def test_what_cannot_be_turned_is_refused(tmp_path, monkeypatch):
+    wide = np.random.default_rng(2).standard_normal((40, 1500))
+    data = blocks.from_arrays(tmp_path / "wide", wide, block_rows=7)
+    with rarefy.config_context(memory_budget="200kB"):
+        monkeypatch.setattr("shutil.disk_usage", lambda folder: SimpleNamespace(free=1000))
+        with pytest.raises(MemoryBudgetError, match=r"has no room\. Set scratch_folder"):
+            BSSSelector(60).fit(data)
+
+
 def test_selection_is_one_pass_and_keeps_to_the_budget(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     data = blocks.from_arrays(tmp_path / "p", rng.standard_normal((4000, 20)), block_rows=500)
@@ -220,6 +277,7 @@ def test_a_path_is_not_taken_for_data(tmp_path):
 
 
 def test_what_does_not_fit_is_an_error(tmp_path):
-    wide = blocks.from_arrays(tmp_path / "w", np.random.default_rng(0).standard_normal((20, 3000)), block_rows=5)
+    wide = sp.random_array((20, 3000), density=0.1, random_state=np.random.default_rng(0), format="csr")
+    wide = blocks.from_arrays(tmp_path / "w", wide, block_rows=5)
     with rarefy.config_context(memory_budget="300kB"), pytest.raises(MemoryBudgetError, match="Raise it with"):
         BSSSelector(30).fit(wide)

@@ -133,7 +133,7 @@ def test_kernel_values_of_single_precision_samples_are_in_double_precision_as_in
 
 
 def test_blocks_that_are_kept_are_cut_where_they_would_be_large(monkeypatch):
-    monkeypatch.setattr("rarefy.backends.dask_rows._HELD", 8 * 30 * 40)
+    monkeypatch.setattr("rarefy.backends.dask_rows._LARGEST_HELD", 8 * 30 * 40)
     with cluster().client.as_current():
         data = dask_data(da.from_array(X, chunks=(130, 10)))
         held = data.rows().mapped(RowMap(30, lambda part: np.tile(part, 3))).held()

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import zarr
 
 import rarefy
 import rarefy.backends
@@ -21,9 +22,11 @@ from rarefy.backends.block_rows import BlockRows, IteratorRows, Remembering
 from rarefy.backends.dask_rows import DaskRows
 from rarefy.backends.kernel_rows import KernelRows, KernelValues, kernel_rows
 from rarefy.backends.samples import Samples
-from rarefy.backends.scratch_rows import ScratchRows
+from rarefy.backends.scratch_rows import FileRows, ScratchRows
 from rarefy.backends.standardized_rows import StandardizedRows
 from rarefy.backends.streamed_rows import ColumnsOf, MappedRows, RowsOf, StreamedColumns, StreamedRows
+from rarefy.backends.turned_rows import TurnedRows
+from rarefy.backends.zarr_rows import ZarrRows
 from rarefy.core.linalg import rows as rows_module
 from rarefy.core.linalg.class_pairs import ClassPairs
 from rarefy.core.linalg.columns import column_deviations, gathered
@@ -72,6 +75,10 @@ FORMS = {
     "some rows of blocks less numbers": lambda A: standardized(np.repeat(A, 2, axis=0)).restricted(
         np.arange(0, 2 * len(A), 2)
     ),
+    "blocks that are turned": lambda A: TurnedRows(in_blocks(A.T, block_rows=2)),
+    "blocks float32 that are turned": lambda A: TurnedRows(in_blocks(A.T.astype(np.float32), block_rows=2)),
+    "zarr": lambda A: in_zarr(A),
+    "zarr float32, several columns a chunk": lambda A: in_zarr(A.astype(np.float32), 2),
     "some rows of blocks": lambda A: RowsOf(in_blocks(np.repeat(A, 2, axis=0)), np.arange(0, 2 * len(A), 2)),
     "rows of blocks in another order": lambda A: RowsOf(in_blocks(A[::-1]), np.arange(len(A))[::-1]),
     "some rows of blocks of csr": lambda A: RowsOf(
@@ -139,6 +146,12 @@ def standardized(A):
     return StandardizedRows(in_blocks(A * scale), np.zeros(A.shape[1]), scale)
 
 
+def in_zarr(A, width=None):
+    path = Path(FOLDERS.name) / str(next(NUMBERS))
+    zarr.create_array(path, data=A, chunks=(10, width or A.shape[1]))
+    return rarefy.blocks.open(path).rows()
+
+
 def same_memory(A):
     """Blocks that overwrite each other."""
     memory = np.empty((8, A.shape[1]))
@@ -202,6 +215,8 @@ def test_every_class_of_rows_has_a_form():
         MappedRows,
         ScratchRows,
         StandardizedRows,
+        TurnedRows,
+        ZarrRows,
         BlockRows,
         IteratorRows,
         RowsOf,
@@ -216,7 +231,7 @@ def test_every_class_of_rows_has_a_form():
             for thing in vars(module).values():
                 if inspect.isclass(thing) and {"gram", "sketch", "blocks"} <= set(dir(thing)):
                     found.add(thing)
-    assert found - {Rows, rows_module.OnDemand, RoughRows, StreamedRows, Remembering} == used
+    assert found - {Rows, rows_module.OnDemand, RoughRows, StreamedRows, Remembering, FileRows} == used
 
 
 def test_rough_rows_have_products_in_single_precision():

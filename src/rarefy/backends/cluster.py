@@ -31,6 +31,11 @@ class Cluster:
         return len(self.client.nthreads())
 
     @property
+    def n_threads(self) -> int:
+        """Of all workers."""
+        return sum(self.client.nthreads().values())
+
+    @property
     def memory(self) -> float:
         """Bytes that all workers may take together; infinite where none has a limit."""
         limits = [one["memory_limit"] for one in self.client.scheduler_info(n_workers=-1)["workers"].values()]

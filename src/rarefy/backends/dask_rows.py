@@ -13,14 +13,17 @@ from rarefy._journal import recorded
 from rarefy.backends.block_rows import Remembering
 from rarefy.backends.cluster import Cluster
 from rarefy.backends.streamed_rows import StreamedRows
+from rarefy.core.linalg.columns import squares_around
 from rarefy.core.linalg.rows import Array, Index, Rows, as_rows, edges
 
 _FLOAT64_SHARE = 0.3
 """Of the memory of all workers, what rows in double precision may take that are kept there; else they are in single."""
 
 
-_HELD = 1 << 26
-"""Bytes of a block that is kept."""
+_LARGEST_HELD, _SMALLEST_HELD = 1 << 28, 1 << 24
+"""Bytes of a block that is kept: a task for each block and product costs some milliseconds of a processor."""
+_BLOCKS_EACH = 4
+"""Blocks for each thread of the workers, if they are neither too small nor too large then."""
 
 
 class DaskRows(Remembering):
@@ -137,8 +140,14 @@ class DaskRows(Remembering):
     def take(self, index: Index, T: Array | None = None) -> Array:
         index = np.arange(self.shape[0])[index]
         self.allow_dense(len(index) * (self.shape[1] if T is None else T.shape[1]))
-        found, width = self._some(index, _take, T), self.shape[1] if T is None else T.shape[1]
-        return found if len(index) else np.zeros((0, width))
+        if not len(index):
+            return np.zeros((0, self.shape[1] if T is None else T.shape[1]))
+        if T is not None:
+            return np.asarray(self._some(index, _take, T))
+        found = self._some(
+            index, _stored, None
+        )  # in the precision of the storage, which is half the bytes of the other
+        return np.asarray(found.toarray() if sp.issparse(found) else found, dtype=np.float64)
 
     @recorded
     def stored(self, index: Index) -> Any:
@@ -186,10 +195,12 @@ class DaskRows(Remembering):
         double = 8.0 * self.shape[0] * width <= _FLOAT64_SHARE * self.cluster.memory
         dtype = self._dtype if double else np.dtype(np.float32)
         # Few columns can become many: blocks are cut, so that what is made of one of them is not too large.
+        share = dtype.itemsize * self.shape[0] * width // max(1, _BLOCKS_EACH * self.cluster.n_threads)
+        held = min(_LARGEST_HELD, max(_SMALLEST_HELD, share))
         parts = [
             (block, part)
             for block, size in zip(self._blocks, self._sizes.tolist(), strict=True)
-            for part in (list(edges(size, width, _HELD // dtype.itemsize)) or [slice(0, 0)])
+            for part in (list(edges(size, width, held // dtype.itemsize)) or [slice(0, 0)])
         ]
         n = len(parts)
         kept = self.cluster.each(
@@ -290,11 +301,7 @@ def _gram_of(block: Any, T: Array) -> Array:
 
 
 def _squares_around(block: Any, mean: Array, weight: Array) -> tuple[Array, Array]:
-    square, largest = np.zeros(len(mean)), np.zeros(len(mean))
-    for rows, part in as_rows(block).blocks():
-        square += weight[rows] @ (part - mean) ** 2
-        np.maximum(largest, np.abs(part).max(axis=0, initial=0.0), out=largest)
-    return square, largest
+    return squares_around(as_rows(block), mean, weight)
 
 
 def _sum_and_largest(a: tuple[Array, Array], b: tuple[Array, Array]) -> tuple[Array, Array]:

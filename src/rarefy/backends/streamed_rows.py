@@ -45,6 +45,7 @@ class StreamedRows(ABC):
     """Whether a block is gone when the next one is asked for."""
     _budgeted: ClassVar[bool] = True
     """Whether a dense result that exceeds the memory budget is refused."""
+    _turned: "StreamedRows | None" = None
 
     @abstractmethod
     def _blocks_in_storage(self, index: Index | None = None) -> Iterator[tuple[slice, Any]]:
@@ -63,6 +64,25 @@ class StreamedRows(ABC):
     def sparse(self) -> bool:
         """Whether blocks are CSR matrices."""
         return False
+
+    @property
+    def turned(self) -> "StreamedRows | None":
+        """The transpose in a temporary file, where there are more columns than rows and too many to be kept dense.
+
+        A file of dense columns: of sparse rows, and of those on a cluster, there is none.
+        """
+        n, d = self.shape
+        dense = 8.0 * n * d <= _DENSE_SHARE * current_config().memory_budget
+        if d <= n or dense or self.sparse or self.distributed or not self._budgeted:
+            return None
+        if self._turned is None:
+            from rarefy.backends.turned_rows import TurnedRows  # which is made of streamed rows itself
+
+            self._turned = TurnedRows(self)
+        return self._turned
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_turned"}
 
     def _parts(self) -> Iterator[tuple[slice, Rows]]:
         for rows, block in self._blocks_in_storage():
@@ -335,8 +355,20 @@ class StreamedColumns(TransposedRows):
 
     _rows: StreamedRows
 
-    @recorded
+    def gram(self, w: Array | None = None, *, rough: bool = False) -> Array:
+        turned = self._rows.turned
+        return super().gram(w, rough=rough) if turned is None else turned.gram(w, rough=rough)
+
+    def blocks(self, T: Array | None = None) -> Iterator[tuple[slice, Array]]:
+        turned = self._rows.turned
+        yield from super().blocks(T) if turned is None else turned.blocks(T)
+
     def take(self, index: Index, T: Array | None = None) -> Array:
+        turned = self._rows.turned
+        return self._gathered(index, T) if turned is None else turned.take(index, T)
+
+    @recorded
+    def _gathered(self, index: Index, T: Array | None = None) -> Array:
         self._rows.allow_dense(len(np.arange(self.shape[0])[index]) * self.shape[1])
         return super().take(index, T)
 

@@ -69,6 +69,20 @@ def from_arrays(
     >>> data.shape, data.dtype
     ((1000, 5), dtype('float32'))
     """
+    return write_arrays(folder, X, y, columns, target_name, dtype, block_rows)
+
+
+def write_arrays(
+    folder: str | os.PathLike[str],
+    X: Any,
+    y: Any,
+    columns: Any,
+    target_name: str | None,
+    dtype: Any,
+    block_rows: int | None,
+    encoder: dict[str, Any] | None = None,
+) -> BlockFolder:
+    """The same, and what made numbers of a table's columns."""
     items, names, n_rows = _items(X, y), columns, None
     if _is_one(X):
         names, n_rows = (getattr(X, "columns", None) if columns is None else columns), np.shape(X)[0]
@@ -91,7 +105,7 @@ def from_arrays(
     def chunks(_: Any) -> Iterator[Chunk]:
         yield from _cut(chain([first], items), block_rows, n_rows)
 
-    return write_blocks(folder, Source(about, chunks, kind, named, target_name, repeats=True))
+    return write_blocks(folder, Source(about, chunks, kind, named, target_name, encoder, repeats=True))
 
 
 def _is_one(X: Any) -> bool:

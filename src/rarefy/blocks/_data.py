@@ -18,6 +18,7 @@ from rarefy.exceptions import ParameterError
 
 if TYPE_CHECKING:
     from rarefy.blocks._folder import BlockFolder
+    from rarefy.blocks._zarr import BlockZarr
 
 
 class BlockData(RowSource):
@@ -143,7 +144,9 @@ class BlockData(RowSource):
                 scaler.partial_fit(block[some].astype(np.float64))
         return scaler.mean_, scaler.scale_
 
-    def write(self, folder: str | os.PathLike[str], *, block_rows: int | None = None) -> "BlockFolder":
+    def write(
+        self, folder: str | os.PathLike[str], *, block_rows: int | None = None, format: str = "npy"
+    ) -> "BlockFolder | BlockZarr":
         """Write all blocks, and the target if there is one, as a folder.
 
         Parameters
@@ -152,16 +155,25 @@ class BlockData(RowSource):
             A new or empty folder.
         block_rows : int or None, default=None
             Rows of a block; None makes blocks of 32 MB.
+        format : {"npy", "zarr"}, default="npy"
+            Files of numpy, or a Zarr group for other programs: dense, in chunks of whole rows with checksums.
 
         Returns
         -------
-        data : BlockFolder
+        data : BlockFolder or BlockZarr
             The folder, opened.
         """
-        from rarefy.blocks._arrays import from_arrays  # which opens what it writes, as data in blocks
+        if format == "zarr":
+            from rarefy.blocks._zarr import write_zarr  # which opens what it writes, as data in blocks
 
-        name = getattr(self, "target_name", None)
-        return from_arrays(folder, self._labelled(), columns=self.columns, block_rows=block_rows, target_name=name)
+            return write_zarr(self, folder, block_rows)
+        if format != "npy":
+            raise ParameterError(f"format must be 'npy' or 'zarr'; got {format!r}.")
+        from rarefy.blocks._arrays import write_arrays  # which opens what it writes, as data in blocks
+
+        name, encoder = getattr(self, "target_name", None), getattr(self, "encoder", None)
+        made = None if encoder is None else encoder.to_dict()
+        return write_arrays(folder, self._labelled(), None, self.columns, name, None, block_rows, made)
 
     def _labelled(self) -> Iterator[Any]:
         y, start = self.target, 0

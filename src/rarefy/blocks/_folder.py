@@ -20,6 +20,7 @@ from rarefy.backends.cluster import current_cluster
 from rarefy.backends.dask_data import DaskData, rows_on
 from rarefy.blocks._data import BlockData
 from rarefy.blocks._manifest import Manifest
+from rarefy.blocks._zarr import BlockZarr, is_zarr
 from rarefy.exceptions import BlockError, ClusterError
 from rarefy.tables import TableEncoder
 
@@ -211,17 +212,18 @@ def _read_block(files: BlockFiles) -> Any:
     return sp.vstack(parts, format="csr") if files.sparse else np.concatenate(parts)
 
 
-def open(folder: str | os.PathLike[str]) -> BlockFolder:
+def open(folder: str | os.PathLike[str]) -> Any:
     """Open a folder of blocks.
 
     Parameters
     ----------
     folder : path-like
-        What `rarefy convert` or one of the functions of this module wrote.
+        What `rarefy convert` or one of the functions of this module wrote; or a Zarr array (version 3) of two
+        dimensions, or a group that `write` made.
 
     Returns
     -------
-    data : BlockFolder
+    data : BlockFolder or BlockZarr
         What estimators take as X.
 
     Raises
@@ -240,4 +242,4 @@ def open(folder: str | os.PathLike[str]) -> BlockFolder:
     >>> data.shape, data.columns
     ((4, 4), ('a', 'b', 'c', 'd'))
     """
-    return BlockFolder(folder)
+    return BlockZarr(folder) if is_zarr(Path(folder)) else BlockFolder(folder)

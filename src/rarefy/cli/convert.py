@@ -1,6 +1,8 @@
 """The command `rarefy convert`: tables of any size as a folder of blocks."""
 
+import shutil
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -16,6 +18,7 @@ from rarefy.exceptions import ParameterError
 from rarefy.tables._messages import one_line
 from rarefy.tables._table import MAX_CATEGORIES
 from rarefy.workflows.reading import Reading
+from rarefy.workflows.stored import is_block_folder
 
 
 @click.command()
@@ -25,6 +28,8 @@ from rarefy.workflows.reading import Reading
 @click.option("--drop", metavar="COLS", help="Columns to leave out, with commas.")
 @click.option("--impute", type=click.Choice(["median"]), help="Fill missing values, by column.")
 @click.option("--dtype", type=click.Choice(["float64", "float32"]), default="float64", show_default=True)
+@click.option("--format", "form", type=click.Choice(["npy", "zarr"]), default="npy", show_default=True,
+              help="Files of numpy, or a Zarr group for other programs.")  # fmt: skip
 @click.option("--learn-from", type=click.IntRange(2), default=SAMPLE, show_default=True, metavar="ROWS",
               help="Rows that types, categories and medians are learned from.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True)
@@ -37,6 +42,7 @@ def convert(
     drop: str | None,
     impute: str | None,
     dtype: str,
+    form: str,
     learn_from: int,
     seed: int,
     as_json: bool,
@@ -44,7 +50,8 @@ def convert(
     """Write FILE, or several with the same columns, as a folder of blocks: data larger than memory.
 
     FILE is CSV, TSV (also .gz, .zst), Parquet, Arrow or npy. Nothing is read as a whole. After an interruption the same
-    command goes on where it stopped.
+    command goes on where it stopped. FILE may also be one folder of blocks or Zarr array, to be written in the other
+    --format.
 
     \b
     Example:
@@ -54,22 +61,52 @@ def convert(
     """
     console, remarks = common.consoles(as_json)
     names = Reading.of_options(files[0], drop, None, seed).drop
+    # Tables become files of numpy first, where an interrupted conversion can go on.
+    first = out if form == "npy" else out.with_name(f"{out.name}.blocks")
+    _check_new(out, form, first)
     with rarefy.config_context(progress=remarks.is_terminal):
-        if all(_is_array(file) for file in files):
-            data, code = _arrays(files, out, target, dtype)
+        if is_block_folder(files[0]):
+            data, code = _again(files, out, form, target=target, drop=drop, impute=impute)
+        elif all(_is_array(file) for file in files):
+            data, code = _arrays(files, first, target, dtype)
         else:
             remarks.print(f"Looking at {escape(one_line(files[0]))} …", highlight=False)
             plan = make_plan(files, target, names, impute, learn_from, MAX_CATEGORIES, seed)
             for note in plan.notes:
                 remarks.print(escape(note), highlight=False)
-            data = write_plan(plan, out, dtype)
-            code = _code(files, out, target, names, impute, dtype, learn_from, seed, plan.files[0].form)
+            data = write_plan(plan, first, dtype)
+            code = _code(files, first, target, names, impute, dtype, learn_from, seed, plan.files[0].form)
+        if isinstance(data, BlockFolder) and data.folder == first.resolve() != out.resolve():
+            data, code = data.write(out, format="zarr"), f'{code}\ndata = data.write({str(out)!r}, format="zarr")'
+            shutil.rmtree(first)
     if as_json:
         common.print_json(_summary(data))
         return
     _print(console, data)
     common.print_code(console, code)
     common.written(remarks, out)
+
+
+def _check_new(out: Path, form: str, first: Path) -> None:
+    """Before the work, not after it."""
+    if form == "zarr" and out.exists():
+        raise ParameterError(f"{out} is there already. Choose another name, or delete it first.")
+    if form == "zarr" and is_block_folder(str(first)):
+        raise ParameterError(
+            f"{first} has all blocks of a conversion that was interrupted: write them as {out} with rarefy convert "
+            f"{first} --out {out} --format zarr, or delete them."
+        )
+
+
+def _again(files: tuple[str, ...], out: Path, form: str, **given: str | None) -> tuple[Any, str]:
+    """Blocks that are written already, in the other format."""
+    wrong = [f"--{name}" for name, value in given.items() if value is not None]
+    if wrong or len(files) > 1:
+        what = ", ".join(wrong) or "another FILE"
+        raise ParameterError(f"{files[0]} is a folder of blocks: it is written again as it is, without {what}.")
+    data = rarefy.blocks.open(files[0])
+    code = f"import rarefy\n\ndata = rarefy.blocks.open({files[0]!r}).write({str(out)!r}, format={form!r})"
+    return data.write(out, format=form), code
 
 
 def _is_array(file: str) -> bool:
@@ -105,7 +142,7 @@ def _code(
     return f"import rarefy\n\ndata = rarefy.blocks.{function}({first}, {str(out)!r}{options})"
 
 
-def _summary(data: BlockFolder) -> dict[str, object]:
+def _summary(data: Any) -> dict[str, object]:
     return {
         "n_rows": data.shape[0],
         "n_columns": data.shape[1],
@@ -118,7 +155,7 @@ def _summary(data: BlockFolder) -> dict[str, object]:
     }
 
 
-def _print(console: Console, data: BlockFolder) -> None:
+def _print(console: Console, data: Any) -> None:
     n, d = data.shape
     console.print(
         f"[bold]{n} rows and {d} columns[/bold] in {data.n_blocks} blocks of {data.dtype.name}, "

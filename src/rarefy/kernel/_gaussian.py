@@ -4,6 +4,7 @@ With x and y centred and multiplied by sqrt(2 gamma), -gamma ||x - y||^2 = x y^T
 product of (x, -||x||^2 / 2, 1) and (y, 1, -||y||^2 / 2): no matrix of distances is formed beside that of the values.
 """
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,9 @@ _REACH = 16.0
 _FARTHEST = 1e6
 """Largest ||y||^2 / 2 likewise: its square has to be a number, with digits left."""
 Array = NDArray[np.float64]
+_KEPT_ENTRIES = 1 << 20
+"""Of an array that a thread keeps for further use, at most."""
+_kept = threading.local()
 
 
 def gaussian_kernel(X: Any, Y: Any = None, gamma: float | None = None, out: NDArray[Any] | None = None) -> NDArray[Any]:
@@ -33,7 +37,8 @@ def gaussian_kernel(X: Any, Y: Any = None, gamma: float | None = None, out: NDAr
     if out is None:
         out = np.empty((len(X), len(Y)), dtype=np.result_type(X, Y))
     centre = Y.mean(axis=0, dtype=np.float64)
-    left, right = (_lifted(Z, centre, gamma) for Z in (X, Y))
+    left = _lifted(X, centre, gamma, _scratch("left", (len(X), X.shape[1] + 2), np.float64))
+    right = _lifted(Y, centre, gamma, np.empty((len(Y), Y.shape[1] + 2)))
     right[:, [-2, -1]] = right[:, [-1, -2]]
     if out.dtype == np.float32:
         return _single(left, right, out)
@@ -61,7 +66,8 @@ def _single(left: Array, right: Array, out: NDArray[Any]) -> NDArray[Any]:
     far = np.flatnonzero(~(left[:, -2] >= -_REACH))
     if 2 * len(far) > len(left) or right[:, -1].min() < -_FARTHEST:
         return _exponentials(left, right, out)
-    near = left.astype(np.float32)
+    near = _scratch("near", left.shape, np.float32)
+    np.copyto(near, left, casting="same_kind")
     near[far] = 0.0
     _exponentials(near, right.astype(np.float32), out)
     if len(far):
@@ -79,10 +85,24 @@ def _is_plain(Z: Any) -> bool:
     return type(Z) is np.ndarray and Z.ndim == 2 and Z.dtype in (np.float32, np.float64)
 
 
-def _lifted(Z: NDArray[Any], centre: NDArray[np.float64], gamma: float) -> NDArray[np.float64]:
+def _scratch(name: str, shape: tuple[int, int], dtype: Any) -> NDArray[Any]:
+    """An array of this thread that is used again: fresh pages for every block can cost more than the values.
+
+    That is so wherever memory is returned to the system at once, as workers of Dask do.
+    """
+    size = shape[0] * shape[1]
+    if size > _KEPT_ENTRIES:
+        return np.empty(shape, dtype=dtype)
+    known = getattr(_kept, name, None)
+    if known is None or len(known) < size:
+        known = np.empty(size, dtype=dtype)
+        setattr(_kept, name, known)
+    return np.asarray(known[:size]).reshape(shape)
+
+
+def _lifted(Z: NDArray[Any], centre: Array, gamma: float, lifted: Array) -> Array:
     """Samples centred and scaled, with minus half their squared lengths and ones beside them."""
-    n, d = Z.shape
-    lifted = np.empty((n, d + 2))
+    d = Z.shape[1]
     np.subtract(Z, centre, out=lifted[:, :d])
     lifted[:, :d] *= np.sqrt(2.0 * gamma)
     np.einsum("ij,ij->i", lifted[:, :d], lifted[:, :d], out=lifted[:, d])

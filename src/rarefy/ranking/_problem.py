@@ -109,12 +109,15 @@ def expand(kernel: BoundKernel, X: Any, places: Any, beta: Array) -> Array:
         return X.each(lambda block: expand(kernel, block, places, beta))
     n, scores = X.shape[0], np.empty((X.shape[0], *np.shape(beta)[1:]))
     step = max(1, min(n, BLOCK_ENTRIES // max(1, len(beta))))
-    # One array for all blocks: fresh pages for every block cost as much as the values.
+    # The same arrays for all blocks: fresh pages for every block cost as much as the values.
     values = np.empty((step, len(beta)), dtype=np.float32 if X.dtype == np.float32 else np.float64)
+    wide = np.empty(values.shape) if values.dtype == np.float32 else values
     for rows, part in pieces(X, len(beta)):
         block = values[: rows.stop - rows.start]
         kernel.fill(part, places, block)
-        scores[rows] = block @ beta
+        if wide is not values:
+            np.copyto(wide[: len(block)], block)
+        scores[rows] = wide[: len(block)] @ beta
     return scores
 
 

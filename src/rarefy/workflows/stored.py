@@ -8,9 +8,11 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
+from rarefy import blocks
 from rarefy._input import RowSource
-from rarefy.blocks import BlockFolder
 from rarefy.blocks._data import BlockColumns, BlockData
+from rarefy.blocks._zarr import is_zarr
+from rarefy.core.linalg.rows import edges
 from rarefy.exceptions import ParameterError
 from rarefy.tables import TableEncoder
 from rarefy.tables._messages import listed, one_line
@@ -21,8 +23,8 @@ _MANIFEST = "manifest.json"
 
 
 def is_block_folder(file: str) -> bool:
-    """Whether a path is a folder that `rarefy convert` wrote, or began to."""
-    return (Path(file) / _MANIFEST).is_file()
+    """Whether a path is a folder that `rarefy convert` wrote, or a Zarr array."""
+    return (Path(file) / _MANIFEST).is_file() or is_zarr(Path(file))
 
 
 class StoredTable:
@@ -31,7 +33,7 @@ class StoredTable:
     notes: tuple[str, ...] = ()
 
     def __init__(self, file: str) -> None:
-        self.source, self.data = file, BlockFolder(file)
+        self.source, self.data = file, blocks.open(file)
         d = self.data.shape[1]
         given = unnamed(d) if self.data.columns is None else list(self.data.columns)
         self.names, _ = unique_names(given)
@@ -97,8 +99,9 @@ def scaled(data: BlockData, scaler: Any) -> BlockData:
 def fitted_scaler(data: BlockData) -> Any:
     """A scaler of columns, fitted in one pass; sparse blocks keep their zeros."""
     scaler = MaxAbsScaler() if data.rows().sparse else StandardScaler()
-    for block in data.blocks():
-        scaler.partial_fit(block.astype(np.float64))
+    for _, block in data.rows()._blocks_in_storage():
+        for some in edges(*block.shape):
+            scaler.partial_fit(block[some].astype(np.float64))
     return scaler
 
 

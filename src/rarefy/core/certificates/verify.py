@@ -229,11 +229,11 @@ def verify_regularised(X: Rows, indices: Index, weights: Array, claimed: Regular
     alpha = claimed.alpha
     if not 0.0 < alpha < np.inf:
         return ["a ridge penalty must be positive"]
-    T = _with_null_row(X)
-    U, s, _ = np.linalg.svd(T)
-    Q, t, _ = np.linalg.svd(T[:, indices] * weights)
+    T, XR = _with_null_row(X, indices, weights)
+    U, s, _ = np.linalg.svd(T, full_matrices=T.shape[1] < len(T))
+    Q, t, _ = np.linalg.svd(XR, full_matrices=XR.shape[1] < len(XR))
     K, kept = (np.append(v**2, np.zeros(len(T) - len(v))) for v in (s, t))
-    root = np.hstack([U.T @ T[:, indices] * weights, np.sqrt(alpha) * np.eye(len(T))]) / np.sqrt(K + alpha)[:, None]
+    root = np.hstack([U.T @ XR, np.sqrt(alpha) * np.eye(len(T))]) / np.sqrt(K + alpha)[:, None]
     ratios, turn = np.linalg.svd(root, compute_uv=False) ** 2, Q.T @ U
     product = turn * (K + alpha) / (kept + alpha)[:, None]
     before, after = K / (K + alpha), kept / (kept + alpha)
@@ -253,11 +253,12 @@ def verify_regularised(X: Rows, indices: Index, weights: Array, claimed: Regular
     return [f"{name} at the penalty {alpha:.6g} does not follow from the data" for name in wrong]
 
 
-def _with_null_row(X: Rows) -> Array:
-    """X, or for tall data the triangle of X = Q T and one row of zeros for all directions that have no columns."""
+def _with_null_row(X: Rows, indices: Index, weights: Array) -> tuple[Array, Array]:
+    """A square matrix with the left singular vectors of X, or of tall data T of X = Q T and a row of zeros; and X R."""
     if X.shape[0] <= X.shape[1]:
-        return X.T.take(np.arange(X.shape[1])).T
-    return np.vstack([_triangle(X), np.zeros((1, X.shape[1]))])
+        return _triangle(X.T).T, X.T.take(indices).T * weights
+    T = np.vstack([_triangle(X), np.zeros((1, X.shape[1]))])
+    return T, T[:, indices] * weights
 
 
 def _triangle(A: Rows) -> Array:

@@ -13,11 +13,23 @@ def column_deviations(A: Rows, weight: Array) -> tuple[Array, Array]:
     if around is not None:
         square, largest = around(mean, weight)
     else:
-        square, largest = np.zeros(A.shape[1]), np.zeros(A.shape[1])
-        for some, block in A.blocks():
-            square += weight[some] @ (block - mean) ** 2
-            np.maximum(largest, np.abs(block).max(axis=0, initial=0.0), out=largest)
+        square, largest = squares_around(A, mean, weight)
     return np.sqrt(square), largest
+
+
+def squares_around(A: Rows, mean: Array, weight: Array) -> tuple[Array, Array]:
+    """Weighted sums of squares of each column's distances from a number, and its largest absolute entry."""
+    square, largest = np.zeros(A.shape[1]), np.zeros(A.shape[1])
+    buffer = np.empty((0, A.shape[1]))
+    for some, block in A.blocks():
+        if len(buffer) < len(block):  # fresh pages for every block can cost more than the sums
+            buffer = np.empty(block.shape)
+        distance = np.subtract(block, mean, out=buffer[: len(block)])
+        np.multiply(distance, distance, out=distance)
+        square += weight[some] @ distance
+        np.maximum(largest, block.max(axis=0, initial=0.0), out=largest)
+        np.maximum(largest, -block.min(axis=0, initial=0.0), out=largest)
+    return square, largest
 
 
 def gathered(A: Rows, index: Index, factors: Array) -> Rows:
