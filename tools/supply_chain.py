@@ -27,6 +27,7 @@ COPYLEFT = re.compile(r"(?<![A-Z])A?GPL|Affero", re.I)
 UNREACHABLE = re.compile(
     r"ConnectionError|Max retries|Name or service|resolve|HTTPSConnectionPool|403|ServiceError", re.I
 )
+FOUND = re.compile(r"Found \d+ known vulnerabilit")
 
 
 def licence(found):
@@ -120,7 +121,8 @@ def audit():
     if "No module named pip_audit" in said:
         print("Nothing was audited: pip-audit is not installed (pip install pip-audit).")
         return 3
-    if UNREACHABLE.search(said):
+    # What is known of a vulnerability may also name a number or a word that a lost connection has.
+    if UNREACHABLE.search(said) and not FOUND.search(said):
         print(f"Nothing was audited: the database cannot be reached ({said.splitlines()[-1][:200]}).")
         return 3
     print(said)

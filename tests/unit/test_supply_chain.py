@@ -51,6 +51,11 @@ def test_the_bill_names_every_dependency_with_its_version():
         ("/usr/bin/python: No module named pip_audit", 3, "Nothing was audited: pip-audit is not installed"),
         ("ServiceError: Max retries exceeded", 3, "Nothing was audited: the database cannot be reached"),
         ("Found 1 known vulnerability in 1 package", 1, "Found 1 known vulnerability"),
+        (
+            "Name 1.403 cannot be resolved\nFound 2 known vulnerabilities in 1 package",
+            1,
+            "Found 2 known vulnerabilities",
+        ),
     ],
 )
 def test_an_audit_that_did_not_happen_says_so(monkeypatch, capsys, said, code, words):
