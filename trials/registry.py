@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 
+from scipy.stats import binom
 from trials.bombs import bomb_trial
 from trials.bombs import cases as bombs
 from trials.clusters import cluster_trials
@@ -29,6 +30,8 @@ from trials.subsets import subset_trial
 from trials.threads import thread_trial
 from trials.times import time_pieces
 
+_CHANCE = 0.01
+"""A count of a sample is worse if it would be as large by chance less often than this."""
 Outcome = tuple[Counter, list[str]]
 Piece = tuple[str, Callable[[], Outcome]]
 
@@ -49,8 +52,9 @@ class Goal:
         """Whether the count is larger than the recorded one, whose trial may have been larger or smaller."""
         if counts.get(self.of, 0) == 0:
             return True
-        if self.share:
-            return counts.get(self.count, 0) > self.share * counts[self.of]
+        if self.share:  # of a sample: a few more than the share, or the recorded one, may be chance
+            known = recorded.get(self.count, 0) / max(1, recorded.get(self.of, 0))
+            return float(binom.sf(counts.get(self.count, 0) - 1, counts[self.of], max(self.share, known))) < _CHANCE
         allowed = recorded.get(self.count, 0) * max(1.0, counts[self.of] / max(1, recorded.get(self.of, 0)))
         return counts.get(self.count, 0) > allowed
 

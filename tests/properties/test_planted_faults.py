@@ -3,6 +3,7 @@
 Those of linear programs and rankers are in `test_program_trials.py` and `test_ranking_trials.py`.
 """
 
+import ast
 import json
 import os
 import subprocess
@@ -20,7 +21,7 @@ from trials.bombs import bomb_trial
 from trials.exact import trial
 from trials.forgeries import Tally, honest_certificates, try_all
 from trials.fuzz import fuzz_trial
-from trials.mutants import all_mutants, mutant_trial
+from trials.mutants import REASONS, all_mutants, changes, mutant_trial, reason_of
 from trials.readers import escape, readers
 from trials.subsets import subset_trial
 from trials.threads import blas_threads, thread_trial
@@ -226,11 +227,23 @@ def test_a_loss_that_is_changed_and_tests_that_do_not_look(tmp_path):
     )
     assert mutant_trial(path, i, line, what, [str(looks)]) == (Counter(mutants=1, killed=1), [])
     counts, wrong = mutant_trial(path, i, line, what, [str(does_not)])
-    assert counts == Counter(mutants=1, survived=1)
+    assert counts == Counter(mutants=1, survived=1, explained=0)
     assert wrong == [f"{path}:{line}: {what}"]
     goal = next(one for one in registry.TRIALS if one.name == "mutation").goals[0]
     assert not goal.met(counts)
     assert goal.met(Counter(mutants=100, survived=5))
+    assert not goal.met(Counter(mutants=100, survived=6))
+    assert not goal.worse(Counter(mutants=100, survived=8), {})  # by chance in one of eight samples
+    assert goal.worse(Counter(mutants=100, survived=12), {})
+    assert goal.worse(Counter(mutants=100, survived=20), {"mutants": 100, "survived": 8})
+    assert not goal.worse(Counter(mutants=100, survived=12), {"mutants": 100, "survived": 8})
+
+
+def test_what_guards_against_faults_of_programs_is_no_mutant_and_reasons_belong_to_one_line():
+    source = "@dataclass(frozen=True)\nclass A:\n    x = 2\n\n\nf = [i + j for i, j in zip(a, b, strict=True)]"
+    assert [what for _, what, _ in changes(ast.parse(source))] == ["2 to 3", "Add to Sub in i + j"]
+    explained = [(path, line) for path, _, line, what in all_mutants() if reason_of(path, line, what)]
+    assert len(set(explained)) == len(REASONS)
 
 
 @unix
