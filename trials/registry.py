@@ -163,7 +163,7 @@ TRIALS = (
         "Certificates of columns against rational arithmetic, by decade of the condition number",
         _exact,
         100_000,
-        4_000,
+        1_500,
         (Goal("violated", "problems"), Goal("honest, not verified", "problems")),
     ),
     Trial(
@@ -182,7 +182,7 @@ TRIALS = (
         "SVMs by linear programs against HiGHS and libsvm",
         _seeds("programs", program_trial),
         10_000,
-        300,
+        150,
         (Goal("violated", "programs"),),
     ),
     Trial(
@@ -190,7 +190,7 @@ TRIALS = (
         "Bounds on scores, rankers against L-BFGS, and promises of recall against resampling",
         _ranking,
         1_000,
-        60,
+        30,
         (Goal("violated", "problems"),),
     ),
     Trial(
@@ -198,7 +198,7 @@ TRIALS = (
         "Bounds over all choices of columns against all choices",
         _seeds("subsets", subset_trial),
         3_000,
-        100,
+        60,
         (Goal("violated", "problems"),),
     ),
     Trial(
@@ -214,7 +214,7 @@ TRIALS = (
         "Malformed files and places through the commands",
         _inputs,
         10_000,
-        300,
+        100,
         (Goal("violated", "inputs"),),
     ),
     Trial(
@@ -230,7 +230,7 @@ TRIALS = (
         "Changed bytes into every reader of files, certificates and models",
         _seeds("readers", reader_piece),
         2_000,
-        30,
+        60,
         (Goal("violated", "files"),),
     ),
     Trial(
@@ -254,7 +254,7 @@ TRIALS = (
         "Writers of one file, full disks, read-only folders, clocks that jump, workers without a parent",
         place_pieces,
         20,
-        2,
+        1,
         (Goal("violated", "places"),),
         alone=True,
     ),
@@ -263,7 +263,7 @@ TRIALS = (
         "Workers of a cluster and clients that are killed in a fit, which goes on to the same result",
         _clusters,
         100,
-        5,
+        2,
         (Goal("violated", "killed"),),
         alone=True,
     ),
