@@ -12,10 +12,12 @@ import importlib.util
 import os
 import random
 import re
+import signal
 import subprocess
 import sys
 from collections import Counter
 from functools import cache, partial
+from itertools import chain
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -138,18 +140,46 @@ def all_mutants():
 
 
 def tests_of(path):
-    """Test files that import a module, then those that import its package; unit tests first, which take less time."""
-    module = Path(path).stem
-    package = Path(path).parent.name
-    exact, near = re.compile(rf"core\.{package}\.{module}\b"), re.compile(rf"core\.{package}\b")
-    first, then = [], []
+    """Test files that import a module, then those of who imports it in core, then those that import its package.
+
+    Unit tests come first, which take less time. What plain twins and problems of tests import counts as imported by the
+    tests.
+    """
+    module, package = Path(path).stem, Path(path).parent.name
+    own = rf"core\.{package}\.{module}\b"
+    users, left = set(), [own]
+    while left:
+        pattern = left.pop()
+        for one in set((ROOT / "src/rarefy/core").rglob("[!_]*.py")) - users:
+            if re.search(pattern, one.read_text("utf-8")):
+                users.add(one)
+                if one.parent.name == package:  # and who uses that one
+                    left.append(rf"core\.{package}\.{one.stem}\b")
+    of_users = "|".join(rf"core\.{one.parent.name}\.{one.stem}\b" for one in users) or "(?!)"
+    found = [[], [], []]
+    for test, text in _tests().items():
+        for tests, pattern in zip(found, (own, of_users, rf"core\.{package}\b"), strict=True):
+            if re.search(pattern, text):
+                tests.append(test)
+                break
+    return list(chain.from_iterable(found))
+
+
+@cache
+def _tests():
+    """Text of each test file, with that of the helpers that it imports."""
+    helpers = {
+        one.stem: one.read_text("utf-8")
+        for pattern in ("oracles/*.py", "*problems.py")
+        for one in (ROOT / "tests").glob(pattern)
+    }
+    found = {}
     for test in sorted((ROOT / "tests").glob("[up]*/test_*.py"), reverse=True):
-        text = test.read_text(encoding="utf-8")
-        if exact.search(text):
-            first.append(test)
-        elif near.search(text) or f"_{module}" in test.stem:
-            then.append(test)
-    return [str(test.relative_to(ROOT)) for test in first + then]
+        text = test.read_text("utf-8")
+        used = [name for name in helpers if re.search(rf"^(from|import) .*\b{name}\b", text, re.M)]
+        if "trials.mutants" not in text:  # of this file
+            found[str(test.relative_to(ROOT))] = text + "".join(helpers[name] for name in used)
+    return found
 
 
 def mutant_pieces(n, seed):
@@ -168,13 +198,13 @@ def mutant_trial(path, index, line, what, tests=None):
         ended = subprocess.run(
             call, cwd=ROOT, capture_output=True, env=environment, timeout=20.0 * SECONDS, check=False, preexec_fn=_limit
         )
-        how = {0: "survived", 1: "killed", 2: "killed"}.get(ended.returncode, "killed")
+        how = {0: "survived", -signal.SIGXCPU: "out of time"}.get(ended.returncode, "killed")
         if ended.returncode in (3, 4, 5):  # pytest itself went wrong, or there was no test
             return Counter({"mutants": 1, "survived": 1}), [f"{name}: {ended.stdout[-200:]!r}"]
     except subprocess.TimeoutExpired:
-        how = "killed"
-    if how == "killed":
-        return Counter({"mutants": 1, "killed": 1}), []
+        how = "out of time"
+    if how != "survived":
+        return Counter({"mutants": 1, "killed": 1, "out of time": int(how == "out of time")}), []
     reason = reason_of(path, line, what)
     return Counter({"mutants": 1, "survived": 1, "explained": int(bool(reason))}), [
         name + (f" ({reason})" if reason else "")
