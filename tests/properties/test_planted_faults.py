@@ -14,14 +14,14 @@ from functools import partial
 
 import numpy as np
 import pytest
-from trials import clusters, features, interrupts, kills, places, record, registry, run, subsets, times
+from trials import clusters, features, interrupts, kills, mutants, places, record, registry, run, subsets, times
 from trials import inputs as inputs_trial
 from trials.bad_calls import Case, takes_weights
 from trials.bombs import bomb_trial
 from trials.exact import trial
 from trials.forgeries import Tally, honest_certificates, try_all
 from trials.fuzz import fuzz_trial
-from trials.mutants import REASONS, all_mutants, changes, mutant_trial, reason_of, tests_of
+from trials.mutants import REASONS, all_mutants, changes, mutant_trial, reason_of
 from trials.readers import escape, readers
 from trials.subsets import subset_trial
 from trials.threads import blas_threads, thread_trial
@@ -245,7 +245,7 @@ def test_a_loss_that_is_changed_and_tests_that_do_not_look(tmp_path):
 def test_what_guards_against_faults_of_programs_is_no_mutant_and_reasons_belong_to_one_line():
     source = "@dataclass(frozen=True)\nclass A:\n    x = 2\n\n\nf = [i + j for i, j in zip(a, b, strict=True)]"
     assert [what for _, what, _ in changes(ast.parse(source))] == ["2 to 3", "Add to Sub in i + j"]
-    tests = tests_of("src/rarefy/core/solvers/central_path.py")  # box_lp uses it
+    tests = mutants.tests_of("src/rarefy/core/solvers/central_path.py")  # box_lp uses it
     assert {"tests/unit/test_box_lp.py", "tests/properties/test_box_lp.py"} <= set(tests[:4])
     explained = [(path, line) for path, _, line, what in all_mutants() if reason_of(path, line, what)]
     assert len(set(explained)) == len(REASONS)
