@@ -15,6 +15,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 
 import numpy as np
+from feature_growth import draw_growth, rows_and_columns
 from sklearn.feature_selection import SequentialFeatureSelector
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
@@ -120,77 +121,67 @@ def to_the_same_error(seed=0):
     return found
 
 
-def rows_and_columns(quick):
-    """Seconds of processor time of whole fits as rows and columns grow, exact form and landmark form."""
-    found = []
-    sizes = {
-        "exact": [(200, 50), (400, 50), (800, 50), (1600, 50), (400, 200), (400, 800), (400, 3200), (200, 10_000)],
-        "landmarks": [(5_000, 100), (10_000, 100), (20_000, 100), (50_000, 100), (10_000, 400)],
-    }
-    if quick:
-        sizes = {"exact": [(100, 10), (200, 10)], "landmarks": [(4000, 20)]}
-    for form, shapes in sizes.items():
-        for n, d in shapes:
-            X = np.random.default_rng(0).standard_normal((n, d))
-            y = X[:, 0] * X[:, 1] > 0
-            model = KernelFeatureSelector(n_landmarks=None if form == "exact" else 100 if quick else 500)
-            start = time.process_time()
-            model.fit(X, y)
-            seconds, right = time.process_time() - start, model.get_support(indices=True).tolist() == [0, 1]
-            found.append({"form": form, "n": n, "d": d, "seconds": seconds, "exactly the right columns": right})
-            print(f"{form} {n}x{d}: {seconds:.1f} s of processor time, right columns: {right}", flush=True)
-    return found
-
-
-def draw_growth(found, path):
-    """Seconds against rows and against columns."""
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(1, 2, figsize=(8, 3.2), layout="constrained", sharey=True)
-    for axis, along, across in zip(axes, ("n", "d"), ("d", "n"), strict=True):
-        for form, colour in (("exact", "C0"), ("landmarks", "C1")):
-            own = [one for one in found if one["form"] == form]
-            for fixed in sorted({one[across] for one in own}):
-                line = sorted((one[along], one["seconds"]) for one in own if one[across] == fixed)
-                if len(line) > 1:
-                    x, seconds = np.array(line).T
-                    slope = np.polyfit(np.log(x), np.log(seconds), 1)[0]
-                    label = f"{form}, {across} = {fixed}: exponent {slope:.1f}"
-                    axis.loglog(x, seconds, "o-", color=colour, label=label)
-        axis.set_xlabel("rows n" if along == "n" else "columns d")
-        axis.grid(alpha=0.3)
-        axis.legend(fontsize=7)
-    axes[0].set_ylabel("processor seconds of a first call")
-    figure.savefig(path, dpi=120)
-    plt.close(figure)
-
-
 def against_before(source, quick):
-    """Cross-validation and the landmark form beside an earlier version, in turns in one process."""
+    """Cross-validation and the landmark form beside an earlier version, in turns in one process.
+
+    What was measured is kept, and measured again only after results/feature_versions.json has been removed.
+    """
     versions = {"before": _imported(source), "now": _imported(Path(__file__).parents[1] / "src")}
     tasks = {f"cross-validation {n}x{d}": ("KernelFeatureSelectorCV", n, d, {}) for n, d in ((120, 10), (300, 50))}
     tasks["landmarks 20000x100"] = ("KernelFeatureSelector", 20_000, 100, {"n_landmarks": 500})
-    results = {}
+    known = RESULTS / ("feature_versions_quick.json" if quick else "feature_versions.json")
+    cells = json.loads(known.read_text()) if known.exists() else {}
     for task, (name, n, d, options) in list(tasks.items())[: 1 if quick else None]:
-        seconds, wrong = {key: [] for key in versions}, {key: [] for key in versions}
-        for seed in range(1 if quick else 2):
-            X = np.random.default_rng(seed).standard_normal((n + 2000, d))
-            y = X[:, 0] * X[:, 1] > 0
+        for seed in range(1 if quick else 20 if n < 1000 else 2):
             for key, package in versions.items():
-                if "n_landmarks" in options and not hasattr(package.KernelFeatureSelector(), "n_landmarks"):
-                    continue
-                model = getattr(package, name)(**options)
-                start = time.process_time()
-                model.fit(X[:n], y[:n])
-                seconds[key].append(time.process_time() - start)
-                wrong[key].append(1.0 - model.score(X[n:], y[n:]))
-        results[task] = {"seconds": seconds, "held-out error": wrong}
-        for key in versions:
-            if seconds[key]:
-                print(
-                    f"{task} {key}: {np.mean(seconds[key]):.2f} s, held-out error {np.mean(wrong[key]):.3f}", flush=True
-                )
-    return results
+                at = f"{task} | {seed} | {key}"
+                model = getattr(package, name)()
+                if at not in cells and set(options) <= set(model.get_params()):
+                    cells[at] = _held_out(model.set_params(**options), n, d, seed)
+                    known.write_text(json.dumps(cells, indent=1))
+        describe_versions(cells, task)
+    return cells
+
+
+def _held_out(model, n, d, seed):
+    """Seconds of processor time of a fit to the sign of a product of two columns, and its error on 2000 other rows."""
+    X = np.random.default_rng(seed).standard_normal((n + 2000, d))
+    y = X[:, 0] * X[:, 1] > 0
+    start = time.process_time()
+    model.fit(X[:n], y[:n])
+    seconds = time.process_time() - start
+    return {
+        "seconds": seconds,
+        "error": 100.0 * (1.0 - model.score(X[n:], y[n:])),
+        "columns": int(model.support_.sum()),
+    }
+
+
+def describe_versions(cells, task):
+    """Means over the seeds that both versions have, and how many times as long the one before takes."""
+    runs = {
+        key: {at.split(" | ")[1]: cell for at, cell in cells.items() if at.startswith(task) and at.endswith(key)}
+        for key in ("before", "now")
+    }
+    both = sorted(set(runs["before"]) & set(runs["now"]) or set(runs["now"]), key=int)
+    for key, own in runs.items():
+        rows = [own[seed] for seed in both if seed in own]
+        if rows:
+            error = np.array([row["error"] for row in rows])
+            spread = error.std(ddof=1) / np.sqrt(len(error)) if len(error) > 1 else np.nan
+            print(
+                f"{task} {key}: {len(rows)} seeds, {np.mean([row['seconds'] for row in rows]):.2f} s, held-out error "
+                f"{error.mean():.1f} ± {spread:.1f} %, {np.mean([row['columns'] for row in rows]):.1f} columns",
+                flush=True,
+            )
+    if runs["before"]:
+        ratios = [runs["before"][seed]["seconds"] / runs["now"][seed]["seconds"] for seed in both]
+        difference = np.array([runs["now"][seed]["error"] - runs["before"][seed]["error"] for seed in both])
+        print(
+            f"{task}: {np.min(ratios):.1f} to {np.max(ratios):.1f} times as long before, "
+            f"median {np.median(ratios):.1f}; error now minus before {difference.mean():+.1f} points",
+            flush=True,
+        )
 
 
 def _imported(source):
@@ -246,6 +237,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that it runs")
     parser.add_argument("--before", help="sources of an earlier version, to compare with")
+    parser.add_argument("--picture", help="where the picture of the growth is written")
     parser.add_argument("--only", choices=("growth", "before"), help="one part only")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -254,8 +246,8 @@ def main():
     if options.only is None:
         results["step"] = weight_half(200, 300) if options.quick else weight_half()
     if options.only in (None, "growth"):
-        results["growth"] = rows_and_columns(options.quick)
-        draw_growth(results["growth"], RESULTS / "feature_growth.png")
+        results["growth"] = rows_and_columns(RESULTS, options.before, options.quick)
+        draw_growth(results["growth"], options.picture or RESULTS / "feature_growth.png")
     if options.before is not None and options.only != "growth":
         results["versions"] = against_before(options.before, options.quick)
     if not options.quick and options.only is None:

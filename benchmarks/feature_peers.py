@@ -1,9 +1,10 @@
 """Which selectors find columns that matter only together: ours and peers on problems whose right columns are known.
 
-Peers get the number of right columns; `KernelFeatureSelector` and `KernelFeatureSelectorCV` do not. Counted are runs in
-which the right columns are found and at most one wrong one. Boruta, HSIC-Lasso and LassoNet take part if installed.
+Peers get the number of right columns, except for Boruta; `KernelFeatureSelector` and `KernelFeatureSelectorCV` do not.
+Counted are runs in which the right columns are found and at most one wrong one. Boruta, HSIC-Lasso and LassoNet take
+part if installed. A run is kept in results/feature_peers/ and not measured again.
 
-python benchmarks/feature_peers.py [--seeds 5]
+python benchmarks/feature_peers.py [--seeds 10] [--ways Relief,...] [--table] [--picture FILE]
 """
 
 import argparse
@@ -30,7 +31,7 @@ from trials.features import PROBLEMS  # noqa: E402
 from rarefy.kernel import KernelFeatureSelector, KernelFeatureSelectorCV  # noqa: E402
 from rarefy.selection import ReliefSelector  # noqa: E402
 
-RESULTS = Path(__file__).parent / "results"
+RESULTS = Path(__file__).parent / "results" / "feature_peers"
 
 
 def _largest(scores, k):
@@ -92,50 +93,116 @@ def _lassonet(X, y, k):
 WAYS = {
     "KernelFeatureSelector": lambda X, y, k: KernelFeatureSelector().fit(X, y).get_support(indices=True),
     "KernelFeatureSelectorCV": lambda X, y, k: KernelFeatureSelectorCV().fit(X, y).get_support(indices=True),
-    "random forest": _forest,
-    "mutual information": _information,
-    "Relief": _relief,
-    "l1 logistic": _logistic,
-    "forward selection": _forward,
     "GMKL": _gmkl,
+    "Relief": _relief,
+    "random forest": _forest,
     "Boruta": _boruta,
     "HSIC-Lasso": _hsic,
+    "l1 logistic": _logistic,
+    "mutual information": _information,
+    "forward selection": _forward,
     "LassoNet": _lassonet,
 }
+KNOWN = [name for name in PROBLEMS if not name.startswith("noise")]
+"""Problems that have right columns."""
+
+
+def runs(way):
+    """What was measured of one way: {"problem | seed": [right, wrong, seconds]}."""
+    file = RESULTS / f"{way}.json"
+    return json.loads(file.read_text()) if file.exists() else {}
+
+
+def measure(ways, seeds):
+    """Everything that is not there yet; a way that is not installed is left out."""
+    for seed in range(seeds):
+        for way in ways:
+            found = runs(way)
+            for name in KNOWN:
+                if f"{name} | {seed}" not in found:
+                    try:
+                        found[f"{name} | {seed}"] = one_run(name, way, seed)
+                    except ModuleNotFoundError:
+                        break
+                    (RESULTS / f"{way}.json").write_text(json.dumps(found, indent=1))
+
+
+def one_run(name, way, seed):
+    """How many right and wrong columns, and seconds of processor time."""
+    X, y, right = PROBLEMS[name](seed)
+    X = StandardScaler().fit_transform(X)
+    start = time.process_time()
+    chosen = WAYS[way](X, y, len(right))
+    seconds = time.process_time() - start
+    return [len(np.intersect1d(chosen, right)), len(np.setdiff1d(chosen, right)), seconds]
+
+
+def summaries():
+    """For each way that was measured and each problem: runs, good runs, mean right, mean wrong, mean seconds."""
+    found = {}
+    for way in WAYS:
+        own = runs(way)
+        for name in KNOWN:
+            rows = np.array([row for at, row in own.items() if at.startswith(f"{name} |")])
+            if len(rows):
+                wanted = len(PROBLEMS[name](0)[2])
+                good = int(np.sum((rows[:, 0] == wanted) & (rows[:, 1] <= 1)))
+                found[way, name] = (len(rows), good, *rows.mean(axis=0))
+    return found
+
+
+def draw(found, path):
+    """Ways against problems: how often the columns are found, and mean seconds."""
+    from matplotlib.figure import Figure
+
+    ways = [way for way in WAYS if any(key[0] == way for key in found)]
+    figure = Figure(figsize=(9.6, 0.46 * len(ways) + 0.8), layout="constrained")
+    axis = figure.subplots()
+    for i, way in enumerate(ways):
+        color = "#c8501e" if way.startswith("Kernel") else "#3b6ea5"
+        for j, name in enumerate(KNOWN):
+            if (way, name) not in found:
+                continue
+            n, good, _, _, seconds = found[way, name]
+            box = {"x": j - 0.46, "width": 0.92, "y": i, "height": 0.86}
+            axis.barh(box["y"], box["width"], box["height"], box["x"], color=color, alpha=0.05 + 0.9 * good / n)
+            ink = "white" if good > 0.6 * n else "#444444"
+            axis.text(j - 0.4, i, f"{good} of {n}", va="center", fontsize=9.5, color=ink)
+            axis.text(j + 0.41, i, seconds_text(seconds), va="center", ha="right", fontsize=8, color=ink)
+    axis.set_yticks(range(len(ways)), ways, fontsize=10)
+    axis.set_xticks(
+        range(len(KNOWN)), [name.replace(" in ", "\nin ", 1).replace(", n", "\nn") for name in KNOWN], fontsize=9
+    )
+    axis.set(xlim=(-0.5, len(KNOWN) - 0.5), ylim=(len(ways) - 0.5, -0.5))
+    axis.xaxis.tick_top()
+    axis.tick_params(length=0)
+    for side in axis.spines.values():
+        side.set_visible(False)
+    figure.savefig(path, dpi=110)
+
+
+def seconds_text(value):
+    if value < 0.01:
+        return f"{max(1, round(1e3 * value))} ms"
+    return f"{value:.2f} s" if value < 1 else f"{value:.1f} s" if value < 10 else f"{value:.0f} s"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--ways", default=",".join(WAYS))
+    parser.add_argument("--table", action="store_true", help="measure nothing")
+    parser.add_argument("--picture", help="where the picture is written")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    results = {}
-    for name, make in PROBLEMS.items():
-        if name.startswith("noise"):
-            continue
-        for way in (one for one in WAYS if one in options.ways.split(",")):
-            found, seconds = [], []
-            try:
-                for seed in range(options.seeds):
-                    X, y, right = make(seed)
-                    X = StandardScaler().fit_transform(X)
-                    start = time.process_time()
-                    chosen = WAYS[way](X, y, len(right))
-                    seconds.append(time.process_time() - start)
-                    found.append((len(np.intersect1d(chosen, right)), len(np.setdiff1d(chosen, right))))
-            except ModuleNotFoundError:
-                continue
-            good = sum(a == len(right) and b <= 1 for a, b in found)
-            mean = np.mean(found, axis=0)
-            results[f"{name} | {way}"] = {"good": good, "right": mean[0], "wrong": mean[1], "seconds": np.mean(seconds)}
-            print(
-                f"{name} | {way}: {good} of {options.seeds}, {mean[0]:.1f} of {len(right)} right and {mean[1]:.1f} "
-                f"wrong, {np.mean(seconds):.1f} s",
-                flush=True,
-            )
-            RESULTS.mkdir(exist_ok=True)
-            (RESULTS / "feature_peers.json").write_text(json.dumps(results, indent=1))
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    if not options.table:
+        measure([one for one in WAYS if one in options.ways.split(",")], options.seeds)
+    found = summaries()
+    for (way, name), (n, good, right, wrong, seconds) in found.items():
+        print(f"{name} | {way}: {good} of {n}, {right:.1f} right and {wrong:.1f} wrong, {seconds:.2f} s")
+    if options.picture:
+        draw(found, options.picture)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""Few columns on six measured sets: error and number of columns, ten splits; an SVM after the selection; GMKL too.
+"""Few columns on six measured sets: error and columns in ten splits, beside GMKL and SVMs on kept and on all columns.
 
-python benchmarks/feature_sets.py --data FOLDER [--splits 10] [--sets sonar,...] [--methods best,one_se,gmkl,squares]
-FOLDER has the collections that `rarefy.datasets.load` reads. See README.md in this folder.
+python benchmarks/feature_sets.py --data FOLDER [--splits 10] [--sets sonar,...] [--methods best,paths,svm,gmkl,one_se]
+FOLDER has the collections that `rarefy.datasets.load` reads. Each cell is kept in results/feature_sets/, not measured
+again; --table only writes what is there. See README.md in this folder.
 """
 
 import argparse
@@ -19,8 +20,7 @@ from sklearn.svm import SVC
 from rarefy.datasets import load
 from rarefy.kernel import KernelFeatureSelector, KernelFeatureSelectorCV
 
-RESULTS = Path(__file__).parent / "results"
-SETS = ("sonar", "ionosphere", "saheart", "wdbc", "australian", "german_numeric24")
+RESULTS = Path(__file__).parent / "results" / "feature_sets"
 THESIS = {
     "sonar": (14.9, 12.3),
     "ionosphere": (5.3, 7.4),
@@ -31,6 +31,8 @@ THESIS = {
 }
 """Error in % and number of features of Margin AO-II in Table 7.4."""
 GRID = {"svc__C": 4.0 ** np.arange(-1, 5), "svc__gamma": 4.0 ** np.arange(-5, 2)}
+SHARES = (0.2,)
+"""Of the largest weight, below which columns are dropped on the paths."""
 METHODS = {
     "best": {},
     "one_se": {"selection": "one_se"},
@@ -39,57 +41,133 @@ METHODS = {
 }
 
 
-def svm_error(X, y, X_test, y_test, columns, folds):
+def svm_error(parts, columns, folds):
     """The error of an SVM on some of the columns, its parameters by cross-validation."""
+    X, X_test, y, y_test = parts
     if not len(columns):
         return 100.0 * float(np.mean(y_test != np.unique(y)[np.argmax(np.unique(y, return_counts=True)[1])]))
     model = GridSearchCV(make_pipeline(StandardScaler(), SVC()), GRID, cv=folds).fit(X[:, columns], y)
     return 100.0 * (1.0 - model.score(X_test[:, columns], y_test))
 
 
-def one_split(X, y, method, split):
-    X, X_test, y, y_test = train_test_split(X, y, test_size=1 / 3, stratify=y, random_state=split)
-    folds = StratifiedKFold(5, shuffle=True, random_state=split)
+def chosen(parts, folds, method):
+    """What the class with cross-validation takes, and an SVM on the columns that it keeps."""
+    X, X_test, y, y_test = parts
     start = time.process_time()
     model = KernelFeatureSelectorCV(cv=folds, **METHODS[method]).fit(X, y)
     seconds = time.process_time() - start
     return {
         "error": 100.0 * (1.0 - model.score(X_test, y_test)),
         "features": int(model.support_.sum()),
-        "svm after": svm_error(X, y, X_test, y_test, model.get_support(indices=True), folds),
-        "svm on all": svm_error(X, y, X_test, y_test, np.arange(X.shape[1]), folds),
+        "svm after": svm_error(parts, model.get_support(indices=True), folds),
         "promised": 100.0 * (1.0 - model.held_out_score_),
         "seconds": seconds,
         "chosen": [model.C_, model.mu_, model.prune_],
     }
 
 
+def paths(parts):
+    """Error on the test rows and number of columns of every combination that the default grid has."""
+    X, X_test, y, y_test = parts
+    standard = KernelFeatureSelector(validation_fraction=None).fit(X, y)
+    found = []
+    for C in 4.0 ** np.arange(-2, 3):
+        factors = np.array([1 / 64, 1 / 16, 1 / 4, 1 / 2, 1.0, 2.0])
+        for share in SHARES:
+            model = KernelFeatureSelector(C, validation_fraction=None, prune=share)
+            path = model.mu_path(X, y, factors * standard.mu_ * C)
+            error = 100.0 * (path.predict(X_test) != y_test).mean(axis=1)
+            counts = path.attribute("support_").sum(axis=1)
+            found += [[C, f, share, int(n), float(e)] for f, n, e in zip(factors, counts, error, strict=True)]
+    return {"cells": found}
+
+
+def one_split(name, data, method, split):
+    found = load(name, data)
+    X, y = found.data.astype(float), found.target
+    parts = train_test_split(X, y, test_size=1 / 3, stratify=y, random_state=split)
+    folds = StratifiedKFold(5, shuffle=True, random_state=split)
+    if method == "svm":
+        return {"error": svm_error(parts, np.arange(X.shape[1]), folds), "features": X.shape[1]}
+    return paths(parts) if method == "paths" else chosen(parts, folds, method)
+
+
+def stored(name, method):
+    """The cells that were measured, by split."""
+    files = sorted(RESULTS.glob(f"{name}--{method}--*.json"))
+    return {int(file.stem.split("--")[2]): json.loads(file.read_text()) for file in files}
+
+
+def mean(values):
+    """Mean and standard error."""
+    values = np.asarray(values, dtype=float)
+    return values.mean(), values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
+
+
+def write_table(sets):
+    for name in sets:
+        error, features = THESIS[name]
+        print(f"{name}: thesis {error} % with {features} columns (1.25 times: {1.25 * features:.1f})")
+        for method in METHODS:
+            rows = list(stored(name, method).values())
+            if rows:
+                print(f"  {method}: {len(rows)} splits, " + described(rows))
+        whole = [row["error"] for row in stored(name, "svm").values()]
+        if whole:
+            print(f"  svm on all columns: {len(whole)} splits, error {mean(whole)[0]:.1f} ± {mean(whole)[1]:.1f} %")
+        along = np.array([row["cells"] for row in stored(name, "paths").values()])
+        if len(along):
+            write_paths(along, 1.25 * features)
+
+
+def described(rows):
+    keys = {
+        "error": "error",
+        "features": "columns",
+        "svm after": "SVM on these",
+        "promised": "promised",
+        "seconds": "s",
+    }
+    return ", ".join(
+        f"{word} {mean([row[k] for row in rows])[0]:.1f} ± {mean([row[k] for row in rows])[1]:.1f}"
+        for k, word in keys.items()
+    )
+
+
+def write_paths(along, most):
+    """The best that could have been chosen when the test rows are known: the same in all splits, and in each."""
+    counts, errors = along[..., 3], along[..., 4]
+    for label, limit in (("any number of columns", np.inf), ("at most 1.25 times the thesis's", most)):
+        allowed = counts.mean(axis=0) <= limit
+        k = np.flatnonzero(allowed)[np.argmin(errors.mean(axis=0)[allowed])]
+        C, factor, share = along[0, k, :3]
+        own = np.where(counts <= limit, errors, np.inf).min(axis=1)
+        print(
+            f"  paths, {label}: the best one of all splits {errors[:, k].mean():.1f} ± {mean(errors[:, k])[1]:.1f} % "
+            f"with {counts[:, k].mean():.1f} columns (C={C:g}, mu={factor:g} of the automatic, prune={share:g}); "
+            f"the best of each split {own.mean():.1f} %; {len(along)} splits"
+        )
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", required=True)
     parser.add_argument("--splits", type=int, default=10)
-    parser.add_argument("--sets", default=",".join(SETS))
-    parser.add_argument("--methods", default="best,one_se,gmkl")
+    parser.add_argument("--sets", default=",".join(THESIS))
+    parser.add_argument("--methods", default="best,paths,svm,gmkl")
+    parser.add_argument("--table", action="store_true", help="measure nothing")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    results = {}
-    for name in options.sets.split(","):
-        found = load(name, options.data)
-        X, y = found.data.astype(float), found.target
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    sets = options.sets.split(",")
+    for split in () if options.table else range(options.splits):
         for method in options.methods.split(","):
-            rows = [one_split(X, y, method, split) for split in range(options.splits)]
-            mean = {key: float(np.mean([row[key] for row in rows])) for key in rows[0] if key != "chosen"}
-            error = float(np.std([row["error"] for row in rows], ddof=1) / np.sqrt(len(rows))) if len(rows) > 1 else 0.0
-            results[f"{name}, {method}"] = {"mean": mean, "standard error": error, "splits": rows}
-            print(
-                f"{name:18s} {method:8s} error {mean['error']:5.1f} ± {error:.1f} % with {mean['features']:4.1f} "
-                f"columns (thesis {THESIS.get(name)}), SVM after {mean['svm after']:5.1f}, SVM on all "
-                f"{mean['svm on all']:5.1f}, "
-                f"folds promised {mean['promised']:5.1f}, {mean['seconds']:.1f} s",
-                flush=True,
-            )
-            RESULTS.mkdir(exist_ok=True)
-            (RESULTS / "feature_sets.json").write_text(json.dumps(results, indent=1))
+            for name in sets:
+                file = RESULTS / f"{name}--{method}--{split}.json"
+                if not file.exists():
+                    file.write_text(json.dumps(one_split(name, options.data, method, split)))
+                    print(file.stem, file.read_text()[:200], flush=True)
+    write_table(sets)
 
 
 if __name__ == "__main__":

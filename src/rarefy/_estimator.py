@@ -4,8 +4,10 @@ from typing import Any, ClassVar
 
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted
 
 from rarefy._callbacks import CallbackSupportMixin
+from rarefy._input import RowSource, kept_columns, lazily_kept
 from rarefy._validation import refuse_masked
 
 
@@ -17,14 +19,20 @@ class ColumnSelector(SelectorMixin):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, data in blocks} of shape (n_samples, n_features)
             Data with the columns seen in `fit`.
 
         Returns
         -------
-        X_kept : {array, sparse matrix} of shape (n_samples, n_selected)
-            The selected columns as they are.
+        X_kept : {array, sparse matrix, BlockColumns} of shape (n_samples, n_selected)
+            The selected columns, in their original order.
         """
+        lazy = lazily_kept(self, X)
+        if lazy is not None:
+            return lazy
+        if isinstance(X, RowSource):
+            check_is_fitted(self)
+            return kept_columns(self, X)
         refuse_masked(X, f"X of {type(self).__name__}")
         return super().transform(X)
 

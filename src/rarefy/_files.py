@@ -7,6 +7,8 @@ import os
 import re
 import secrets
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -43,7 +45,14 @@ def write_atomically(path: str | os.PathLike[str], text: str) -> None:
 
 
 def write_bytes_atomically(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file, as above; it is on the disk before it gets its name, so that a power cut does not empty it.
+    """Write a file, as above."""
+    with atomic_file(path) as file:
+        file.write(data)
+
+
+@contextmanager
+def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A file to write to bit by bit; it gets its name when all of it is on the disk, so that no power cut empties it.
 
     The part file is locked while it is written. One that nobody holds was left by a process that was killed, and goes.
     """
@@ -54,7 +63,7 @@ def write_bytes_atomically(path: str | os.PathLike[str], data: bytes) -> None:
     file, part = _new_part(path)
     try:
         with file:
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
             if fcntl is not None:  # as long as it is locked

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, clone
 import rarefy
 from rarefy import blocks
 from rarefy.exceptions import MemoryBudgetError, ParameterError
-from rarefy.kernel import KernelSubspace, SubspaceLPSVC
+from rarefy.kernel import KernelFeatureSelector, KernelSubspace, SubspaceLPSVC
 from rarefy.ranking import OrdinalRankRC, OrdinalRankRCCV, RankRC, RankRCCV
 from rarefy.selection import (
     BestSubsetSelector,
@@ -50,7 +50,15 @@ INSTANCES = [
     BestSubsetSelector(2, task="regression", max_nodes=0),
     BestSubsetSelector("auto", C=0.1, max_nodes=0, cv=3),
 ]
-WITH_KERNELS = {RankRC, RankRCCV, OrdinalRankRC, OrdinalRankRCCV, KernelSubspace, SubspaceLPSVC}
+WITH_KERNELS = {
+    RankRC,
+    RankRCCV,
+    OrdinalRankRC,
+    OrdinalRankRCCV,
+    KernelSubspace,
+    SubspaceLPSVC,
+    KernelFeatureSelector,
+}
 """Of these see `test_blocks_kernels.py`."""
 CLOSE = {"rtol": 1e-8, "atol": 1e-8}
 

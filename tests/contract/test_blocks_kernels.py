@@ -8,7 +8,7 @@ from sklearn.base import clone
 import rarefy
 from rarefy import blocks
 from rarefy.exceptions import BlockError, MemoryBudgetError, ParameterError
-from rarefy.kernel import KernelSubspace, SubspaceLPSVC
+from rarefy.kernel import KernelFeatureSelector, KernelSubspace, SubspaceLPSVC
 from rarefy.ranking import OrdinalRankRC, OrdinalRankRCCV, RankRC, RankRCCV, certify_scores
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -47,6 +47,11 @@ CLASSIFIERS = [
     SubspaceLPSVC(n_components=8, n_landmarks=40, norm="inf", **SEED),
     SubspaceLPSVC(n_components=8, n_landmarks=40, multi_class="direct", **SEED),
     SubspaceLPSVC(n_components=8, n_landmarks=40, tol="predictions", norm="inf", **SEED),
+]
+FEATURES = [
+    KernelFeatureSelector(mu=1.0, init="scaled", validation_fraction=None),
+    KernelFeatureSelector(n_landmarks=40, init="interactions", validation_fraction=None),
+    KernelFeatureSelector(n_landmarks=40, init="scaled", groups=["a", "b", "b", "c", "c"]),
 ]
 
 
@@ -119,6 +124,62 @@ def test_classifiers_in_a_subspace_are_the_same_on_blocks(estimator, tmp_path):
         assert np.mean(found.predict(in_blocks) == expected.predict(data)) > 0.99
 
 
+@pytest.fixture
+def small_sample(monkeypatch):
+    """Fewer samples for the first search."""
+    monkeypatch.setattr("rarefy.kernel._feature_model.SAMPLE", 100)
+
+
+@pytest.mark.parametrize("estimator", FEATURES, ids=name)
+def test_feature_weights_are_the_same_on_blocks(estimator, tmp_path, small_sample):
+    for data, in_blocks in kinds(tmp_path):
+        expected, found = clone(estimator).fit(data, RARE), clone(estimator).fit(in_blocks, RARE)
+        np.testing.assert_array_equal(found.feature_weights_, expected.feature_weights_)
+        np.testing.assert_allclose(found.decision_function(in_blocks), expected.decision_function(data), rtol=1e-12)
+        np.testing.assert_array_equal(found.predict(in_blocks), expected.predict(data))
+        kept = found.transform(in_blocks)
+        assert kept.shape == (400, found.support_.sum())
+        path = clone(estimator).mu_path(in_blocks, RARE, [found.mu_])
+        np.testing.assert_array_equal(path.models[0].support_, found.support_)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_feature_weights_of_blocks_that_do_not_fit(n_classes, tmp_path, monkeypatch):
+    """A part of the samples fits, and of the others only the chosen features are read, from blocks of any size."""
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((4000, 8)) * [1.0, 50.0, 1.0, 1.0, 1.0, 0.1, 1.0, 1.0]
+    weights = np.where(rng.random(4000) < 0.2, 0.0, 1.0)
+    y = np.minimum((Z[:, 1] * Z[:, 5] > 0) + 2 * (Z[:, 6] > 1.0), n_classes - 1)
+    if n_classes == 2:
+        y = Z[:, 1] * Z[:, 5] > 0
+    monkeypatch.setattr("rarefy.kernel._feature_model.SAMPLE", 250)
+    selector = KernelFeatureSelector(n_landmarks=50, init="interactions", validation_fraction=None)
+    with rarefy.config_context(memory_budget="480kB"):
+        found = [
+            clone(selector).fit(data, y, weights)
+            for data in (
+                blocks.from_arrays(tmp_path / "a", Z, block_rows=1000),
+                blocks.from_arrays(tmp_path / "b", Z, block_rows=77),
+                blocks.from_iterator(lambda: (sp.csr_array(Z[i : i + 500]) for i in range(0, 4000, 500))),
+            )
+        ]
+    assert found[0].get_support(indices=True).tolist() == ([1, 5] if n_classes == 2 else [1, 5, 6])
+    assert found[0].score(Z, y) > (0.95 if n_classes == 2 else 0.85)
+    passes, data = [], blocks.open(tmp_path / "a")
+    rows, stored = data.rows(), data.rows()._blocks_in_storage
+    monkeypatch.setattr(rows, "_blocks_in_storage", lambda index=None: passes.append(1) or stored(index))
+    with rarefy.config_context(memory_budget="480kB"):
+        clone(selector).fit(data, y)
+    assert len(passes) == 5
+    # Means are sums in another order; a search may end a step earlier or later for that.
+    for other in found[1:]:
+        np.testing.assert_allclose(other.feature_weights_, found[0].feature_weights_, rtol=1e-3)
+        assert np.mean(other.predict(Z) == found[0].predict(Z)) > 0.995
+    whole = clone(selector).fit(Z, y, weights)
+    np.testing.assert_allclose(found[0].feature_weights_, whole.feature_weights_, rtol=0.2, atol=1e-3)
+    assert found[0].objective_ == pytest.approx(whole.objective_, rel=0.05)
+
+
 @pytest.mark.parametrize("overflow", ["recompute", "disk"])
 @pytest.mark.parametrize("estimator", [RANKERS[0], RANKERS[13], RANKERS[15], *CLASSIFIERS], ids=name)
 def test_what_does_not_fit_memory_gives_nearly_the_same(estimator, overflow, tmp_path):
@@ -189,6 +250,13 @@ def test_what_needs_an_array_says_so(tmp_path):
         RankRC(kernel="precomputed").fit(data, RARE)
     with pytest.raises(ParameterError, match="kernel='chi2' needs dense samples; got blocks of CSR"):
         RankRC(kernel="chi2").fit(sparse, RARE)
+    with pytest.raises(ParameterError, match="certify of KernelFeatureSelector compares kernel values of all pairs"):
+        KernelFeatureSelector(n_landmarks=20).fit(data, RARE).certify(data)
+    with (
+        rarefy.config_context(memory_budget="20kB"),
+        pytest.raises(MemoryBudgetError, match="needs 400 of the samples as an array"),
+    ):
+        KernelFeatureSelector(n_landmarks=None).fit(data, RARE)
     with pytest.raises(ParameterError, match="certify of KernelSubspace compares kernel values of all pairs"):
         KernelSubspace(4, **SEED).fit(data).certify(data)
     with pytest.raises(ParameterError, match="certify_scores compares kernel values of all pairs"):

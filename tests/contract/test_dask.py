@@ -17,7 +17,7 @@ from rarefy.backends import cluster as cluster_module
 from rarefy.backends.cluster import Cluster
 from rarefy.backends.dask_data import dask_data
 from rarefy.exceptions import BlockError, ClusterError, ParameterError
-from rarefy.kernel import KernelSubspace, SubspaceLPSVC
+from rarefy.kernel import KernelFeatureSelector, KernelSubspace, SubspaceLPSVC
 from rarefy.ranking import OrdinalRankRC, RankRC, RankRCCV, certify_scores
 from rarefy.selection import (
     BestSubsetSelector,
@@ -48,6 +48,7 @@ ESTIMATORS = [
     RankRCCV(RankRC(**SEED), alphas=[1e-3, 1e-1], cv=2),
     KernelSubspace(8, **SEED),
     SubspaceLPSVC(n_components=8, n_landmarks=40, **SEED),
+    KernelFeatureSelector(n_landmarks=30, init="scaled", validation_fraction=None),
 ]
 
 

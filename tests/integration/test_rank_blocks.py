@@ -70,13 +70,16 @@ def test_a_command_that_was_interrupted_goes_on(folder, tmp_path, monkeypatch):
 
 def test_options_that_do_not_go_together_are_one_line(folder, tmp_path):
     for options, words in (
-        (("--save", tmp_path / "m.skops"), "--save cannot be used with a folder of blocks"),
-        (("--target", "fraud", "--sample", 9), "--target, --sample cannot be used with a folder of blocks"),
+        (("--target", "x1"), "was written with the target 'fraud', not 'x1'"),
+        (("--target", "fraud", "--sample", 9), "--sample cannot be used with a folder of blocks"),
+        (("--impute", "median"), "rarefy convert --impute"),
         (("--scores", tmp_path / "s.csv"), "--scores writes .npy"),
     ):
         assert words in run("rank", folder, *options, code=2).stderr
     table = run("rank", tmp_path / "t.csv", "--target", "fraud", "--resume", tmp_path / "p", code=2)
-    assert "--resume and --scores are for folders of blocks" in table.stderr
+    assert "--resume is for folders of blocks" in table.stderr
+    table = run("rank", tmp_path / "t.csv", "--target", "fraud", "--scores", tmp_path / "s.npy", code=2)
+    assert "--scores is for folders of blocks" in table.stderr
     blocks.from_arrays(tmp_path / "bare", np.eye(5))
     assert "has no target; write it again with rarefy convert --target" in run("rank", tmp_path / "bare", code=2).stderr
     (folder / "000000.npy").write_bytes(b"")

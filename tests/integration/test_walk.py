@@ -109,7 +109,8 @@ def test_every_command_of_the_page_works_word_for_word(page, tmp_path, monkeypat
             assert re.match(r"(Strong|Useful|Weak|None)\. ", result.stdout), "the verdict first"
             found = {}
             exec(result.stdout.partition("The same in Python")[2], found)
-            kept = found["encoder"].get_feature_names_out()[found["selector"].get_support()]
+            names = found["encoder"].get_feature_names_out() if "encoder" in found else np.array(found["data"].columns)
+            kept = names[found["selector"].get_support()]
             assert [name for name in kept if name in result.stdout]
         if words[0] == "score":
             scores, truth = pd.read_csv(option(words, "--out")), payments("y").iloc[::-1]["y"].to_numpy()

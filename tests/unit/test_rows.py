@@ -22,6 +22,7 @@ from rarefy.backends.dask_rows import DaskRows
 from rarefy.backends.kernel_rows import KernelRows, KernelValues, kernel_rows
 from rarefy.backends.samples import Samples
 from rarefy.backends.scratch_rows import ScratchRows
+from rarefy.backends.standardized_rows import StandardizedRows
 from rarefy.backends.streamed_rows import ColumnsOf, MappedRows, RowsOf, StreamedColumns, StreamedRows
 from rarefy.core.linalg import rows as rows_module
 from rarefy.core.linalg.class_pairs import ClassPairs
@@ -67,6 +68,10 @@ FORMS = {
     "blocks of csr": lambda A: in_blocks(sp.csr_array(A)),
     "blocks of csr float32": lambda A: in_blocks(sp.csr_array(A.astype(np.float32))),
     "transposed blocks": lambda A: in_blocks(A.T, block_rows=2).T,
+    "blocks less numbers, over numbers": lambda A: standardized(A),
+    "some rows of blocks less numbers": lambda A: standardized(np.repeat(A, 2, axis=0)).restricted(
+        np.arange(0, 2 * len(A), 2)
+    ),
     "some rows of blocks": lambda A: RowsOf(in_blocks(np.repeat(A, 2, axis=0)), np.arange(0, 2 * len(A), 2)),
     "rows of blocks in another order": lambda A: RowsOf(in_blocks(A[::-1]), np.arange(len(A))[::-1]),
     "some rows of blocks of csr": lambda A: RowsOf(
@@ -126,6 +131,12 @@ NUMBERS = itertools.count()
 
 def in_blocks(A, block_rows=10):
     return rarefy.blocks.from_arrays(Path(FOLDERS.name) / str(next(NUMBERS)), A, block_rows=block_rows).rows()
+
+
+def standardized(A):
+    """Other columns, of which these become again without rounding."""
+    scale = 2.0 ** (np.arange(A.shape[1]) % 3)
+    return StandardizedRows(in_blocks(A * scale), np.zeros(A.shape[1]), scale)
 
 
 def same_memory(A):
@@ -190,6 +201,7 @@ def test_every_class_of_rows_has_a_form():
         DaskRows,
         MappedRows,
         ScratchRows,
+        StandardizedRows,
         BlockRows,
         IteratorRows,
         RowsOf,

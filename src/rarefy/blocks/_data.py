@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.preprocessing import StandardScaler
 
 from rarefy._input import RowMap, RowSource
+from rarefy.backends.standardized_rows import StandardizedRows
 from rarefy.backends.streamed_rows import StreamedRows
-from rarefy.core.linalg.rows import Array, Index
+from rarefy.certificates._fingerprint import Fingerprint
+from rarefy.core.linalg.rows import Array, Index, edges
 from rarefy.exceptions import ParameterError
 
 if TYPE_CHECKING:
@@ -106,6 +109,39 @@ class BlockData(RowSource):
             Nothing is computed before it is looped over, written, or passed to an estimator.
         """
         return BlockColumns(self, self.rows().mapped(made), names)
+
+    def standardized(self, mean: Any = None, scale: Any = None) -> "BlockColumns":
+        """Subtract the mean of each column, and divide by its standard deviation.
+
+        Parameters
+        ----------
+        mean, scale : array-like of shape (n_columns,) or None, default=None
+            What is subtracted and divided by; None takes those of the data, as `StandardScaler` has them, in one pass.
+
+        Returns
+        -------
+        rows : BlockColumns
+            Float64; nothing but means and deviations is computed before it is looped over, written, or passed to an
+            estimator.
+        """
+        if (mean is None) != (scale is None):
+            raise ParameterError("mean and scale belong together: give both or none.")
+        if mean is None:
+            mean, scale = self._moments()
+        mean, scale = (np.asarray(one, dtype=np.float64) for one in (mean, scale))
+        if not mean.shape == scale.shape == self.shape[1:] or not np.all(scale > 0.0):
+            raise ParameterError(f"mean and scale need {self.shape[1]} numbers each, and those of scale are positive.")
+        return BlockColumns(self, StandardizedRows(self.rows(), mean, scale, Fingerprint), self.columns)
+
+    def _moments(self) -> tuple[Array, Array]:
+        """Means and standard deviations; 1 where a column is constant."""
+        if self.rows().sparse:
+            raise ParameterError("Columns of sparse blocks keep their zeros: they are not standardised.")
+        scaler = StandardScaler()
+        for _, block in self.rows()._blocks_in_storage():
+            for some in edges(*block.shape):
+                scaler.partial_fit(block[some].astype(np.float64))
+        return scaler.mean_, scaler.scale_
 
     def write(self, folder: str | os.PathLike[str], *, block_rows: int | None = None) -> "BlockFolder":
         """Write all blocks, and the target if there is one, as a folder.

@@ -21,6 +21,7 @@ from rarefy.backends.dask_data import DaskData, rows_on
 from rarefy.blocks._data import BlockData
 from rarefy.blocks._manifest import Manifest
 from rarefy.exceptions import BlockError, ClusterError
+from rarefy.tables import TableEncoder
 
 
 class BlockFolder(BlockData):
@@ -48,6 +49,8 @@ class BlockFolder(BlockData):
         Name of the target that was stored beside the columns.
     fingerprint : str
         Hash of all entries, the same as that of certificates.
+    encoder : TableEncoder or None
+        What made numbers of a table's columns, for new rows of such tables; None if the folder was written from arrays.
 
     See Also
     --------
@@ -114,6 +117,11 @@ class BlockFolder(BlockData):
     def fingerprint(self) -> str:
         """Hash of all entries."""
         return self._manifest.fingerprint
+
+    @property
+    def encoder(self) -> TableEncoder | None:
+        """What made numbers of a table's columns."""
+        return None if self._manifest.encoder is None else TableEncoder.from_dict(self._manifest.encoder)
 
     @cached_property
     def target(self) -> NDArray[Any] | None:

@@ -11,6 +11,7 @@ import numpy as np
 from rarefy._files import json_text, write_atomically
 from rarefy.backends.block_files import BlockFiles, StoredBlock, StoredFile
 from rarefy.exceptions import BlockError
+from rarefy.tables import TableEncoder
 
 MANIFEST, JOURNAL = "manifest.json", "unfinished.jsonl"
 FORMAT, VERSION = "rarefy blocks", 1
@@ -30,6 +31,8 @@ class Manifest:
     target: StoredFile | None
     target_name: str | None
     fingerprint: str
+    encoder: dict[str, Any] | None = None
+    """What made numbers of a table's columns, as `TableEncoder.to_dict` has it; None if there was no table."""
 
     def files(self, folder: Path) -> BlockFiles:
         """The blocks of a folder with this manifest."""
@@ -82,8 +85,11 @@ class Manifest:
         names = [file.name for block in blocks for file in block.files] + ([] if target is None else [target.name])
         if len(set(names)) < len(names):
             raise ValueError("two blocks have the same file")
+        encoder = values.get("encoder")
+        if encoder is not None and TableEncoder.from_dict(encoder).feature_names_out_ != columns:
+            raise ValueError("the encoder makes other columns")
         return cls((n, d), dtype, kind, columns if columns is None else tuple(columns), blocks, target, name,
-                   values["fingerprint"])  # fmt: skip
+                   values["fingerprint"], encoder)  # fmt: skip
 
 
 def stored_block(values: dict[str, Any]) -> StoredBlock:

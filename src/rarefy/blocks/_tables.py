@@ -251,7 +251,7 @@ def write_plan(plan: Plan, folder: str | os.PathLike[str], dtype: Any) -> BlockF
                     if show is not None:
                         show(f"converting: {n_rows} rows, file {i + 1} of {len(plan.files)}")
 
-    return write_blocks(folder, Source(about, chunks, kind, names, plan.target))
+    return write_blocks(folder, Source(about, chunks, kind, names, plan.target, plan.encoder.to_dict()))
 
 
 def _encoded(plan: Plan, table: Table, after: Any) -> Chunk:

@@ -54,6 +54,8 @@ class Source:
     dtype: np.dtype[Any]
     columns: tuple[str, ...] | None
     target_name: str | None = None
+    encoder: dict[str, Any] | None = None
+    """What makes numbers of a table's columns."""
     repeats: bool = False
     """Whether it always starts at the beginning: then what is finished is compared with what comes again."""
 
@@ -243,6 +245,7 @@ class _Writer:
             target,
             self._source.target_name,
             self._hash.of(files.shape),
+            self._source.encoder,
         ).write(self._folder)
         (self._folder / JOURNAL).unlink()
         for file in self._labels:

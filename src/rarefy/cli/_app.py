@@ -19,7 +19,7 @@ COMMANDS = {
     "rank": "Rank the rows of FILE so that the rare class of --target stands on top.",
     "classify": "Learn the classes of --target from the other columns of FILE.",
     "score": "Apply MODEL to the rows of FILE.",
-    "convert": "Write FILE, of any size, as a folder of blocks for Python.",
+    "convert": "Write FILE, of any size, as a folder of blocks, which the others take as FILE.",
     "report": "Write a page about MODEL and FILE, the table that it was made from.",
     "demo": "Keep 300 of 20 000 words, certify what is guaranteed, and compare.",
     "reproduce": "Run the papers' tables again and compare each claim with ours.",

@@ -15,8 +15,8 @@ from rich.markup import escape
 
 from rarefy._files import check_writable, json_text
 from rarefy.cli._words import in_words_of_commands
+from rarefy.config import config_context
 from rarefy.exceptions import ParameterError, RarefyError
-from rarefy.tables import Table
 from rarefy.tables._messages import one_line
 from rarefy.workflows.reading import Reading
 
@@ -36,6 +36,24 @@ def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
     ):
         function = option(function)
     return function
+
+
+resume_option = click.option(
+    "--resume",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Of blocks: keep finished passes in DIR, and go on from those that are there.",
+)
+"""Of commands that fit on folders of blocks for long."""
+
+
+@contextmanager
+def resuming(reading: Reading, folder: Path | None) -> Iterator[None]:
+    """Keep finished passes over a folder of blocks in another folder."""
+    if folder is not None and not reading.is_stored:
+        raise ParameterError("--resume is for folders of blocks; see rarefy convert.")
+    with config_context(checkpoint_folder=folder):
+        yield
 
 
 def bad_input_exits_2(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -83,8 +101,13 @@ class _Notes:
             click.echo(f"Note: {text}", err=True)
 
 
-def read(reading: Reading, remarks: Console) -> tuple[Table, Reading]:
-    """The table without names of rows, and the reading that gives it; what there is to say about it is said."""
+def read(reading: Reading, remarks: Console) -> tuple[Any, Reading]:
+    """The table without names of rows, and the reading that gives it; what there is to say about it is said.
+
+    A folder of blocks is opened, and nothing of it is read.
+    """
+    if reading.is_stored:
+        return reading.stored(), reading
     with working(remarks, f"Reading {one_line(reading.file)}"):
         table, reading = reading.without_row_names()
     for note in table.notes:
@@ -92,8 +115,10 @@ def read(reading: Reading, remarks: Console) -> tuple[Table, Reading]:
     return table, reading
 
 
-def read_again(reading: Reading, remarks: Console) -> Table:
+def read_again(reading: Reading, remarks: Console) -> Any:
     """The table of a model or certificate that knows its columns: nothing is said about the others."""
+    if reading.is_stored:
+        return reading.stored()
     with working(remarks, f"Reading {one_line(reading.file)}"):
         return reading.table()
 

@@ -39,7 +39,7 @@ def certify(
     """Say what a choice of columns of FILE is worth, whoever made it.
 
     Columns are standardised. With a target of classes the share of the best possible choice of as many columns is
-    proved as well.
+    proved as well. FILE may also be a folder of blocks that rarefy convert wrote.
 
     \b
     Example:

@@ -32,6 +32,8 @@ def classify(
 ) -> None:
     """Learn the classes of --target from the other columns of FILE, with a kernel LP-SVM.
 
+    FILE may also be a folder of blocks that rarefy convert wrote with --target: it is read block by block.
+
     \b
     Example:
       rarefy classify digits.csv --target digit --save digits.skops

@@ -1,7 +1,6 @@
 """The command `rarefy rank`: find the rare class of one's own table."""
 
 from pathlib import Path
-from typing import Any
 
 import click
 import numpy as np
@@ -15,7 +14,7 @@ from rarefy.pages.alarms import sentence_on_top
 from rarefy.tables._messages import one_line
 from rarefy.workflows.models import SavedModel, save_model
 from rarefy.workflows.models_of_tables import RankedTable, rank_table, ranking_code
-from rarefy.workflows.ranked_blocks import Asked, blocks_code, is_block_folder, rank_blocks, write_scores
+from rarefy.workflows.ranked_blocks import Asked, blocks_code, check_scores, rank_blocks, write_scores
 from rarefy.workflows.reading import Reading
 
 
@@ -38,8 +37,7 @@ from rarefy.workflows.reading import Reading
     show_default=True,
     help="What the penalty is chosen by.",
 )
-@click.option("--resume", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
-              help="Of blocks: keep finished passes in DIR, and go on from those that are there.")  # fmt: skip
+@common.resume_option
 @click.option("--scores", type=common.OUTPUT, help="Of blocks: write the score of every row: .npy.")
 @click.option("--save", type=common.OUTPUT, help="Write the ranker, for rarefy score: .skops.")
 @click.option("--report", type=common.OUTPUT, help="Write a page: curves, thresholds, the highest cases.")
@@ -74,58 +72,50 @@ def rank(
 
     Exit codes: 0 done, 2 bad input.
     """
-    common.check_outputs(file, save, report)
+    common.check_outputs(file, save, report, scores)
     console, remarks = common.consoles(as_json)
-    if is_block_folder(file):
-        _only_of_tables(target=target, impute=impute, drop=drop, sample=sample, save=save, report=report)
-        asked = Asked(rare_class, recall, confidence, scoring, seed, resume)
-        with common.working(remarks, "Ranking"):
-            made = rank_blocks(file, asked)
-        if scores is not None:
-            write_scores(made, scores)
-        _tell(console, made, as_json, blocks_code(file, made, resume))
-        if not as_json:
-            common.written(remarks, scores)
-        return
-    if resume is not None or scores is not None:
-        raise ParameterError("--resume and --scores are for folders of blocks; see rarefy convert.")
     reading = Reading.of_options(file, drop, sample, seed)
+    if scores is not None and not reading.is_stored:
+        raise ParameterError("--scores is for folders of blocks; see rarefy convert.")
+    check_scores(scores)
     table, reading = common.read(reading, remarks)
-    with common.working(remarks, "Ranking"):
-        made = rank_table(
-            table,
-            target,
-            rare_class=rare_class,
-            recall=recall,
-            confidence=confidence,
-            scoring=scoring,
-            impute=impute,
-            seed=seed,
-        )
+    with common.working(remarks, "Ranking"), common.resuming(reading, resume):
+        if reading.is_stored:
+            asked = Asked(rare_class, recall, confidence, scoring, seed, target, impute)
+            made = rank_blocks(table, asked)
+            code = blocks_code(file, made, resume)
+        else:
+            made = rank_table(
+                table,
+                target,
+                rare_class=rare_class,
+                recall=recall,
+                confidence=confidence,
+                scoring=scoring,
+                impute=impute,
+                seed=seed,
+            )
+            code = ranking_code(reading, made)
+    _write(made, save, report, scores, file, reading)
+    if as_json:
+        common.print_json(_summary(made))
+        return
+    _print(console, made)
+    common.print_code(console, code)
+    common.written(remarks, scores, save, report)
+
+
+def _write(
+    made: RankedTable, save: Path | None, report: Path | None, scores: Path | None, file: str, reading: Reading
+) -> None:
+    if scores is not None:
+        write_scores(made, scores)
     if save is not None:
         save_model(SavedModel(made.scorer, made.target, "rank", rarefy.__version__), save)
     if report is not None:
         from rarefy.pages.ranking import write_ranking_page  # needs jinja2
 
         write_ranking_page(made, report, file=file, options=reading.options)
-    _tell(console, made, as_json, ranking_code(reading, made))
-    if not as_json:
-        common.written(remarks, save, report)
-
-
-def _only_of_tables(**given: Any) -> None:
-    """Refuse options that are about tables."""
-    wrong = [f"--{name}" for name, value in given.items() if value is not None]
-    if wrong:
-        raise ParameterError(f"{', '.join(wrong)} cannot be used with a folder of blocks, which has its target in it.")
-
-
-def _tell(console: Console, made: RankedTable, as_json: bool, code: str) -> None:
-    if as_json:
-        common.print_json(_summary(made))
-        return
-    _print(console, made)
-    common.print_code(console, code)
 
 
 def _summary(made: RankedTable) -> dict[str, object]:

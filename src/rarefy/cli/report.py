@@ -32,12 +32,17 @@ def report(model: Path, file: str, out: Path) -> None:
     """
     common.check_outputs(file, out)
     console, remarks = common.consoles(False)
+    reading = Reading(file)
+    if reading.is_stored:
+        raise ParameterError(
+            f"{file} is a folder of blocks, of which rarefy select --report and rarefy rank --report write pages."
+        )
     saved = load_model(model)
     if saved.kind not in ("select", "rank"):
         raise ParameterError(f"{model} is a model of rarefy {saved.kind}; there are pages about select and rank.")
     if saved.kind == "select" and not isinstance(saved.pipeline[-1], BestSubsetSelector):
         raise ParameterError(f"{model} selected from standardised columns: write its page with rarefy select --report.")
-    table = common.read_again(Reading(file), remarks)
+    table = common.read_again(reading, remarks)
     features, y = (table, None) if saved.target is None else table.split(saved.target)
     *steps, (_, last) = saved.pipeline.steps
     X: Any = features

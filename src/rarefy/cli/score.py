@@ -11,6 +11,8 @@ from rarefy.cli import _common as common
 from rarefy.tables import Table
 from rarefy.workflows.models import SavedModel, applying, load_model
 from rarefy.workflows.reading import Reading
+from rarefy.workflows.stored import StoredTable, applied
+from rarefy.workflows.stored_out import write_stored
 from rarefy.workflows.tables_out import check_ending, write_columns
 
 
@@ -23,7 +25,8 @@ from rarefy.workflows.tables_out import check_ending, write_columns
 def score(model: Path, file: str, out: Path, as_json: bool) -> None:
     """Apply MODEL (of rarefy rank, classify or select with --save) to the rows of FILE.
 
-    Columns are found by their names; missing ones are an error, extra ones are left out.
+    Columns are found by their names; missing ones are an error, extra ones are left out. FILE may also be a folder of
+    blocks: it is read, and kept columns are written, block by block (--out without an ending writes another folder).
 
     \b
     Example:
@@ -32,19 +35,38 @@ def score(model: Path, file: str, out: Path, as_json: bool) -> None:
     Exit codes: 0 done, 2 bad input.
     """
     common.check_outputs(file, out)
-    check_ending(out)
-    console, remarks = common.consoles(as_json)
+    reading = Reading(file)
     saved = load_model(model)
-    table = common.read_again(Reading(file), remarks)
+    check_ending(out, reading.is_stored and saved.kind == "select")
+    console, remarks = common.consoles(as_json)
+    table = common.read_again(reading, remarks)
     with applying(model):
-        columns = _columns(saved, table)
-    write_columns(columns, out)
-    n = len(next(iter(columns.values())))
+        names = _of_blocks(saved, table, out) if isinstance(table, StoredTable) else _of_table(saved, table, out)
     if as_json:
-        common.print_json({"n_rows": n, "columns": list(columns), "model": saved.kind})
+        common.print_json({"n_rows": table.n_rows, "columns": names, "model": saved.kind})
         return
-    console.print(f"[bold]{n} rows scored[/bold]: {escape(', '.join(list(columns)[:5]))}", highlight=False)
+    console.print(f"[bold]{table.n_rows} rows scored[/bold]: {escape(', '.join(names[:5]))}", highlight=False)
     common.written(remarks, out)
+
+
+def _of_table(saved: SavedModel, table: Table, out: Path) -> list[str]:
+    """Write what the model says, and return the names of the columns."""
+    columns = _columns(saved, table)
+    write_columns(columns, out)
+    return list(columns)
+
+
+def _of_blocks(saved: SavedModel, table: StoredTable, out: Path) -> list[str]:
+    """The same, block by block."""
+    X, last = applied(saved.pipeline, table), saved.pipeline[-1]
+    if saved.kind == "select":
+        names = [str(name) for name in saved.pipeline.get_feature_names_out()]
+        write_stored(last.transform(X), names, out, None)
+        return names
+    columns = {"score": last.score_samples(X)} if saved.kind == "rank" else {}
+    columns[f"predicted {saved.target}"] = last.predict(X)
+    write_columns(columns, out)
+    return list(columns)
 
 
 def _columns(saved: SavedModel, table: Table) -> dict[str, Any]:

@@ -42,10 +42,11 @@ def _number(context: click.Context, parameter: click.Parameter, value: str | Non
 @click.option("--keep", metavar="N|SHARE|auto", callback=_number, help="How many columns to keep; default: up to 100.")
 @click.option("--method", type=click.Choice(list(METHODS)), help="Default: best with a target, bss without.")
 @click.option("--C", "penalty", type=click.FloatRange(0, min_open=True), help="Of the method best: weight of the loss.")
-@click.option("--out", type=common.OUTPUT, help="Write the kept columns: .csv, .tsv, .parquet or .npz.")
+@click.option("--out", type=common.OUTPUT, help="Write the kept columns: .csv, .tsv, .parquet, .npz.")
 @click.option("--certificate", type=common.OUTPUT, help="Write the certificate, for rarefy verify.")
 @click.option("--save", type=common.OUTPUT, help="Write the selector, for rarefy score: .skops.")
 @click.option("--report", type=common.OUTPUT, help="Write a page: what was kept, what it costs.")
+@common.resume_option
 @common.table_options
 @common.bad_input_exits_2
 def select(
@@ -58,6 +59,7 @@ def select(
     certificate: Path | None,
     save: Path | None,
     report: Path | None,
+    resume: Path | None,
     impute: str | None,
     drop: str | None,
     sample: int | None,
@@ -67,7 +69,8 @@ def select(
     """Keep few columns of FILE and prove what they are worth.
 
     Without --target the columns serve any target. FILE is CSV, TSV (also .gz, .zst), Parquet, Arrow, libsvm, npz, npy,
-    MatrixMarket, a folder of texts, or - for standard input.
+    MatrixMarket, a folder of texts, or - for standard input; or a folder of blocks that rarefy convert wrote, which is
+    read block by block (--out without an ending then writes another one).
 
     \b
     Example:
@@ -75,12 +78,12 @@ def select(
 
     Exit codes: 0 done, 2 bad input.
     """
-    check_ending(out)
+    reading = Reading.of_options(file, drop, sample, seed)
+    check_ending(out, reading.is_stored)
     common.check_outputs(file, out, certificate, save, report)
     console, remarks = common.consoles(as_json)
-    reading = Reading.of_options(file, drop, sample, seed)
     table, reading = common.read(reading, remarks)
-    with common.working(remarks, "Selecting"):
+    with common.working(remarks, "Selecting"), common.resuming(reading, resume):
         made = select_table(table, target, keep=keep, method=method, C=penalty, impute=impute, seed=seed)
     if certificate is not None:
         made_file = CertificateFile(made.certificate, made.preprocessing, target, sample, seed)

@@ -7,6 +7,7 @@ import click
 from rich.markup import escape
 
 from rarefy.cli import _common as common
+from rarefy.exceptions import ParameterError
 from rarefy.workflows.certificate_files import read_certificate, verify_table
 from rarefy.workflows.reading import Reading
 
@@ -21,7 +22,7 @@ def verify(certificate: Path, file: str, target: str | None, as_json: bool) -> N
     """Check CERTIFICATE against FILE, the raw table that it was made from.
 
     The preprocessing is stored with the certificate and done again; all numbers are computed once more, by other code
-    than that which made them.
+    than that which made them. FILE may also be a folder of blocks that rarefy convert wrote.
 
     \b
     Example:
@@ -31,7 +32,10 @@ def verify(certificate: Path, file: str, target: str | None, as_json: bool) -> N
     """
     console, remarks = common.consoles(as_json)
     made = read_certificate(certificate)
-    table = common.read_again(Reading(file, sample=made.sample, seed=made.seed), remarks)
+    reading = Reading(file, sample=made.sample, seed=made.seed)
+    if reading.is_stored and made.sample is not None:
+        raise ParameterError(f"{certificate} is about {made.sample} rows drawn from a table; verify it with the table.")
+    table = common.read_again(reading, remarks)
     with common.working(remarks, "Verifying"):
         judged, _ = verify_table(made, table, target)
     verified = bool(judged)

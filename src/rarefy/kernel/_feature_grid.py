@@ -46,7 +46,7 @@ class Grid:
         """A row of penalties for each C."""
         if not self.relative:
             return np.tile(self.mus, (len(self.Cs), 1))
-        return np.array([self.mus * automatic_mu(task.problem.with_cost(float(C))) for C in self.Cs])
+        return np.array([self.mus * automatic_mu(task.problem.with_cost(float(C)).classifiers) for C in self.Cs])
 
     def part(self, rows: Sequence[int]) -> "Grid":
         """Some of the Cs."""

@@ -10,19 +10,26 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rarefy._estimator import ColumnSelector
+from rarefy._input import validated
 from rarefy._parameters import draw_seed
 from rarefy._progress import progress_line
-from rarefy._validation import validate_data
+from rarefy.backends.samples import Samples
+from rarefy.backends.streamed_rows import StreamedRows
+from rarefy.config import current_config
+from rarefy.core.feature_weights.classifiers import Classifiers
 from rarefy.core.feature_weights.kernel import Profile
 from rarefy.core.feature_weights.landmarks import LandmarkSettings, choose_landmarks, landmark_selection
-from rarefy.core.feature_weights.penalties import PENALTIES
+from rarefy.core.feature_weights.penalties import PENALTIES, Penalty
 from rarefy.core.feature_weights.problem import Problem
 from rarefy.core.feature_weights.samples import (
     Units,
     Validation,
+    automatic_mu,
     decision_scores,
     hold_out,
     labelled_problem,
+    merged,
+    one_against_rest,
     sample_rows,
     standardized,
     validate_model,
@@ -34,17 +41,30 @@ from rarefy.core.feature_weights.selection import (
     selection_path,
     start_weights,
 )
-from rarefy.core.linalg.rows import Array
+from rarefy.core.feature_weights.whole import Whole, whole_problem
+from rarefy.core.linalg.rows import Array, as_rows
 from rarefy.core.losses.hinge import SmoothedHinge
 from rarefy.exceptions import DegenerateDataError, ParameterError
-from rarefy.kernel._feature_samples import check_groups, check_start, encode_classes, to_dense
+from rarefy.kernel._feature_samples import (
+    check_groups,
+    check_pairs,
+    check_start,
+    encode_classes,
+    more_distinct,
+    refuse_pairs,
+    to_dense,
+)
 
 LARGEST = 3000
 """Samples up to which all of them have a kernel function by default."""
 LANDMARKS = 500
 """Kernel functions for more samples than that."""
 SAMPLE = 1000
-"""Samples from which weights are learned before the landmark form continues with all of them."""
+"""Samples from which weights are learned before the landmark form continues with more of them."""
+PART = 1 << 16
+"""Samples from which features are chosen; with more, all of them are looked at in the chosen features only."""
+_PART_SHARE = 0.25
+"""Of the memory budget, what these samples may take."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +75,18 @@ class Task:
     units: Units
     classes: NDArray[Any]
     group_labels: NDArray[Any]
+    whole: Whole | None = None
+    """All samples, if the problem has only some of them."""
+
+    @property
+    def n_samples(self) -> int:
+        """Samples with a positive weight; equal ones count once if all are in the problem."""
+        return len(self.problem.X) if self.whole is None else self.whole.rows.shape[0]
+
+    @property
+    def automatic_mu(self) -> float:
+        """The penalty for all samples."""
+        return automatic_mu((self.problem if self.whole is None else self.whole).classifiers)
 
 
 _LARGEST_POWER = 100.0
@@ -64,24 +96,40 @@ _LARGEST_POWER = 100.0
 class FeatureWeightsModel(ColumnSelector):
     """What is done with parameters, samples and results; the estimator itself has the words."""
 
+    def _task_of(self, X: Any, y: NDArray[Any], weights: Array) -> Task:
+        """The problem to solve for validated samples, in a form that fits into memory."""
+        owner, counted = type(self).__name__, weights > 0.0
+        n = int(counted.sum())
+        m = self._n_landmarks(n)
+        if m is None:
+            check_pairs(X, y, owner, self._instead_of_pairs)
+        elif self._is_long(X, n) and (isinstance(X, Samples) or more_distinct(X, y, max(m, LARGEST))):
+            return self._long_task(X, y, weights)
+        task = self._task(to_dense(X), y, weights)
+        if self._n_landmarks(task.n_samples) is None:
+            refuse_pairs(task.n_samples, owner, self._instead_of_pairs)
+        return task
+
+    _instead_of_pairs = "Set n_landmarks, say to 500 (with kernel='rbf'), or pass some of the samples."
+
+    def _is_long(self, X: Any, n: int) -> bool:
+        """Whether samples are more than can be looked at in all features at once."""
+        too_large = 8.0 * n * X.shape[1] > _PART_SHARE * current_config().memory_budget
+        return n > PART or (too_large and (isinstance(X, Samples) or n > 10 * SAMPLE))
+
     def _task(self, X: Array, y: NDArray[Any], weights: Array) -> Task:
         """The problem to solve, without samples of weight zero."""
         counted = weights > 0.0
         classes, labels = encode_classes(y[counted], type(self).__name__)
-        if self.kernel == "poly" and self.degree * np.log10(max(float(self.coef0), 1.0)) > _LARGEST_POWER:
-            raise ParameterError(
-                f"coef0={self.coef0:g} to the power of degree={self.degree:g} is too large to compute with; lower one "
-                f"of these parameters of {type(self).__name__}."
-            )
         group_labels, groups = check_groups(self.groups, X.shape[1], type(self).__name__)
         problem = labelled_problem(
             X[counted],
             labels,
             weights[counted],
             C=float(self.C),
-            penalty=PENALTIES["squares" if self.method == "gmkl" else self.penalty](0.0),
+            penalty=self._penalty(),
             loss=SmoothedHinge(float(self.eps)),
-            profile=Profile(self.kernel, int(self.degree), float(self.coef0)),
+            profile=self._checked_profile(),
             groups=groups,
         )
         if self.standardize:
@@ -90,37 +138,77 @@ class FeatureWeightsModel(ColumnSelector):
             units = Units(np.zeros(X.shape[1]), np.ones(X.shape[1]))
         return Task(problem, units, classes, group_labels)
 
+    def _long_task(self, X: Any, y: NDArray[Any], weights: Array) -> Task:
+        """The same for so many samples that only a part of them is looked at in all features."""
+        rows, counted, d = X.rows() if isinstance(X, Samples) else as_rows(X), np.flatnonzero(weights > 0.0), X.shape[1]
+        rows = rows if len(counted) == len(weights) else rows.subset(counted)
+        classes, labels = encode_classes(y[counted], type(self).__name__)
+        group_labels, groups = check_groups(self.groups, d, type(self).__name__)
+        at_most = int(_PART_SHARE * current_config().memory_budget / (8.0 * d))
+        Y, costs = one_against_rest(labels, len(classes)), float(self.C) * weights[counted]
+        whole = whole_problem(
+            rows,
+            Classifiers(Y, costs, self._penalty(), SmoothedHinge(float(self.eps))),
+            self._checked_profile(),
+            groups,
+            standardize=bool(self.standardize),
+            size=min(PART, at_most if isinstance(X, Samples) else max(at_most, 10 * SAMPLE)),
+        )
+        return Task(whole.part(), whole.units, classes, group_labels, whole)
+
+    def _penalty(self) -> Penalty:
+        return PENALTIES["squares" if self.method == "gmkl" else self.penalty](0.0)
+
+    def _checked_profile(self) -> Profile:
+        if self.kernel == "poly" and self.degree * np.log10(max(float(self.coef0), 1.0)) > _LARGEST_POWER:
+            raise ParameterError(
+                f"coef0={self.coef0:g} to the power of degree={self.degree:g} is too large to compute with; lower one "
+                f"of these parameters of {type(self).__name__}."
+            )
+        return Profile(self.kernel, int(self.degree), float(self.coef0))
+
     def _learn(
-        self, problem: Problem, mus: Sequence[float] | Array, *, validate: bool
+        self, task: Task, mus: Sequence[float] | Array, *, validate: bool
     ) -> tuple[list[FeatureSelection], Validation | None]:
         """One result for each mu, and how a fit to some of the samples, with the first mu, predicts others."""
-        m = self._n_landmarks(problem)
+        problem, whole = task.problem, task.whole
+        m = self._n_landmarks(task.n_samples)
         if m is None:
             found = self._search(problem, mus)
             return found, self._validate(problem.with_mu(float(mus[0]))) if validate else None
-        some, others = sample_rows(problem.with_mu(1.0), SAMPLE)
-        ratio = some.classifiers.penalty.mu  # of the penalty for some samples to that for all
-        rough = self._search(some, np.asarray(mus) * ratio)
-        held = np.random.default_rng(0).permutation(others)[: 10 * SAMPLE]
-        if not validate:
-            checked = None
-        elif len(held) < SAMPLE // 4:
-            checked = self._validate(some.with_mu(float(mus[0]) * ratio))
-        else:
-            checked = validate_model(problem, held, scores_of(rough[0], problem.X[held], problem.profile))
+        own_mus = np.asarray(mus, dtype=np.float64) * (1.0 if whole is None else whole.ratio(problem))
+        rough, checked = self._learn_from_some(problem, own_mus, validate=validate, sort=whole is not None)
         seed = draw_seed(self.random_state) if self.n_starts > 1 else 0
         landmarks = choose_landmarks(problem, m, seed)
-        settings = LandmarkSettings(tol=float(self.tol), prune=float(self.prune))
+        kept = current_config().memory_budget / 4.0
+        settings = LandmarkSettings(tol=float(self.tol), prune=float(self.prune), kept=kept)
         with problem.threads():
             found = [
                 landmark_selection(problem.with_mu(float(mu)), one.group_weights, landmarks, settings)
-                for mu, one in zip(mus, rough, strict=True)
+                for mu, one in zip(own_mus, rough, strict=True)
             ]
+        if whole is not None and not whole.all_taken:
+            found = [whole.finish(one, float(mu), landmarks, settings) for mu, one in zip(mus, found, strict=True)]
         return found, checked
 
-    def _n_landmarks(self, problem: Problem) -> int | None:
-        """The number of landmarks; None for as many as there are samples."""
-        n, possible = len(problem.X), self.kernel == "rbf" and self.method != "gmkl"
+    def _learn_from_some(
+        self, problem: Problem, mus: Array, *, validate: bool, sort: bool
+    ) -> tuple[list[FeatureSelection], Validation | None]:
+        """Weights that are learned from few of the samples, and how these classifiers predict others."""
+        some, others = sample_rows(problem.with_mu(1.0), SAMPLE)
+        ratio = some.classifiers.penalty.mu  # of the penalty for some samples to that for all
+        some = merged(some) if sort else some
+        found = self._search(some, mus * ratio)
+        held = np.random.default_rng(0).permutation(others)[: 10 * SAMPLE]
+        if not validate:
+            return found, None
+        if len(held) < SAMPLE // 4:
+            return found, self._validate(some.with_mu(float(mus[0]) * ratio))
+        return found, validate_model(problem, held, scores_of(found[0], problem.X[held], problem.profile))
+
+    def _n_landmarks(self, n: int) -> int | None:
+        """The number of landmarks for so many samples; None for as many as there are samples."""
+        possible = self.kernel == "rbf" and self.method != "gmkl"
         if self.n_landmarks == "auto":
             return LANDMARKS if n > LARGEST and possible else None
         if self.n_landmarks is None or self.n_landmarks >= n:
@@ -177,16 +265,16 @@ class FeatureWeightsModel(ColumnSelector):
     def _scores_of(self, X: Any) -> Array:
         """The scores of samples, a column for each classifier."""
         check_is_fitted(self, "feature_weights_")
-        return self._scores_within(
-            to_dense(validate_data(self, X, reset=False, accept_sparse="csr", dtype=(np.float64, np.float32)))
-        )
+        found = validated(self, X, reset=False, accept_sparse="csr", dtype=(np.float64, np.float32))
+        return found.each(self._scores_within) if isinstance(found, StreamedRows) else self._scores_within(found)
 
-    def _scores_within(self, X: Array) -> Array:
+    def _scores_within(self, X: Any) -> Array:
         """The scores of validated samples."""
         units, nonzero = Units(self.mean_, self.scale_), np.flatnonzero(self.feature_weights_ > 0.0)
+        X = np.ascontiguousarray(to_dense(X[:, nonzero]))
         with np.errstate(over="ignore", invalid="ignore"):
             scores = decision_scores(
-                units.apply(X[:, nonzero], nonzero),
+                units.apply(X, nonzero),
                 self.feature_weights_[nonzero],
                 units.apply(self.support_vectors_, nonzero),
                 self.dual_coef_,
@@ -196,7 +284,7 @@ class FeatureWeightsModel(ColumnSelector):
         if not np.isfinite(scores).all():
             raise DegenerateDataError(
                 f"{type(self).__name__} has no finite scores for samples as large as these: X goes up to "
-                f"{np.abs(X).max():.3g}. Bring them nearer to the samples that it was fitted on."
+                f"{np.abs(X).max(initial=0.0):.3g}. Bring them nearer to the samples that it was fitted on."
             )
         return scores
 

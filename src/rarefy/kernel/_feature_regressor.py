@@ -23,7 +23,14 @@ from rarefy.core.feature_weights.selection import SearchSettings
 from rarefy.core.linalg.rows import Array
 from rarefy.exceptions import DegenerateDataError, RarefyWarning
 from rarefy.kernel._feature_model import FeatureWeightsModel, Task, scores_of
-from rarefy.kernel._feature_samples import STARTS, check_groups, to_dense, warn_if_degenerate, warn_not_converged
+from rarefy.kernel._feature_samples import (
+    STARTS,
+    check_groups,
+    check_pairs,
+    to_dense,
+    warn_if_degenerate,
+    warn_not_converged,
+)
 
 _FEWEST = 20
 """Held-out samples below which nothing is said about them."""
@@ -195,14 +202,17 @@ class KernelFeatureRegressor(SelectionTable, FeatureWeightsModel, RegressorMixin
             If a parameter is out of range.
         DegenerateDataError
             If all sample weights are zero.
+        MemoryBudgetError
+            If kernel values of all pairs of samples do not fit `memory_budget`.
         """
         owner = type(self).__name__
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True, ensure_min_samples=2)
         weights = check_weights(sample_weight, X, type(self).__name__)
         if not weights.any():
             raise DegenerateDataError(f"{owner} needs samples of positive weight; all sample weights are zero.")
+        check_pairs(X, y, owner, "Pass some of the samples.")
         task, centre, unit = self._response_task(to_dense(X), np.asarray(y, dtype=np.float64), weights)
-        mu = automatic_mu(task.problem) if self.mu == "auto" else float(self.mu)
+        mu = automatic_mu(task.problem.classifiers) if self.mu == "auto" else float(self.mu)
         (found,) = self._search(task.problem, [mu])
         score = self._explained(task.problem.with_mu(mu))
         if not found.converged:

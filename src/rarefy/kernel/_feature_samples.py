@@ -8,34 +8,78 @@ from scipy.stats import norm
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 
-from rarefy._validation import check_labels, check_weights, validate_data
+from rarefy._files import size_in_words
+from rarefy._input import as_source, validated
+from rarefy._validation import check_labels, check_weights
 from rarefy._warnings import warn_user
+from rarefy.backends.samples import Samples, as_array
+from rarefy.backends.streamed_rows import StreamedRows
+from rarefy.config import current_config
 from rarefy.core.feature_weights.grouping import shared, spread
 from rarefy.core.feature_weights.samples import Validation
 from rarefy.core.linalg.rows import Array
-from rarefy.exceptions import DegenerateDataError, ParameterError, RarefyWarning
+from rarefy.exceptions import DegenerateDataError, MemoryBudgetError, ParameterError, RarefyWarning
 
 STARTS = ("auto", "ones", "scaled", "interactions")
 """Names of starts."""
 _BY_CHANCE = 0.05
 """Share of models of noise that may pass for better than chance."""
+_LOOKED_AT, _LOOKED_AT_ENTRIES = 4000, 1 << 23
+"""Samples, and their entries, by which it is told how many of all differ."""
 
 
-def validate_samples(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Array, NDArray[Any], Array]:
-    """Samples as a dense array in double precision, labels and weights.
-
-    Double precision, because distances are differences of squares, which lose half of the digits.
-    """
-    X, y = validate_data(estimator, X, y, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_min_samples=2)
-    y = check_labels(y, f"y of {type(estimator).__name__}")
+def validate_samples(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[Any], Array]:
+    """Samples as they are stored (array, CSR matrix or in blocks), labels and weights."""
+    owner, X = type(estimator).__name__, as_source(X)
+    X, y = validated(estimator, X, y, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_min_samples=2)
+    y = check_labels(y, f"y of {owner}")
     check_classification_targets(y)
-    weights = check_weights(sample_weight, X, type(estimator).__name__)
-    return to_dense(X), y, weights
+    weights = check_weights(sample_weight, X, owner)
+    return Samples(X) if isinstance(X, StreamedRows) else X, y, weights
 
 
 def to_dense(X: Any) -> Array:
-    """An array in double precision from validated input."""
+    """An array in double precision from validated input; samples in blocks only if they are few.
+
+    Double precision, because distances are differences of squares, which lose half of the digits.
+    """
+    X = as_array(X)
     return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+
+
+def check_pairs(X: Any, y: NDArray[Any], owner: str, advice: str) -> None:
+    """Refuse at once to compute kernel values of all pairs of samples that do not fit into memory; equal ones are one.
+
+    `advice` says what to do instead.
+    """
+    if more_distinct(X, y, int(np.sqrt(current_config().memory_budget / 8.0))):
+        refuse_pairs(X.shape[0], owner, advice)
+
+
+def refuse_pairs(n: int, owner: str, advice: str) -> None:
+    """Refuse to compute kernel values of all pairs of so many samples if they do not fit into memory."""
+    needed, budget = 8.0 * n * n, current_config().memory_budget
+    if needed > budget:
+        raise MemoryBudgetError(
+            f"{owner} needs kernel values of all pairs of {n} samples, {size_in_words(needed)}, which do not fit "
+            f"memory_budget={size_in_words(budget)}. {advice} Or raise memory_budget with rarefy.set_config."
+        )
+
+
+def more_distinct(X: Any, y: NDArray[Any], limit: int) -> bool:
+    """Whether far more than `limit` of the labelled samples differ, as some of them show.
+
+    Of `limit` different ones, some thousand random samples would have a number of different ones that is known, with
+    a standard deviation of less than the root of the number of pairs that are equal.
+    """
+    n = X.shape[0]
+    size = min(n, _LOOKED_AT, max(200, _LOOKED_AT_ENTRIES // max(1, X.shape[1])))
+    if n <= limit or n <= size:
+        return False
+    chosen = np.sort(np.random.default_rng(0).choice(n, size, replace=False))
+    codes = np.unique(y[chosen], return_inverse=True)[1]
+    n_distinct = len(np.unique(np.column_stack([codes.ravel(), to_dense(X[chosen])]), axis=0))
+    return n_distinct > limit * -np.expm1(-size / limit) + 5.0 * size / np.sqrt(2.0 * limit)
 
 
 def encode_classes(y: NDArray[Any], owner: str) -> tuple[NDArray[Any], NDArray[np.intp]]:

@@ -7,15 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from rarefy._estimator import Estimator
 from rarefy._fit import check_parameters, fit_method
+from rarefy._input import as_source, labelled, lazily, remember_columns
 from rarefy._parameters import COUNT, NOT_NEGATIVE, POSITIVE, SHARE, Number, check_grid
 from rarefy._selection_table import SelectionTable
-from rarefy._validation import validate_data
 from rarefy.core.feature_weights.kernel import Shape
 from rarefy.core.feature_weights.penalties import PENALTIES
-from rarefy.core.feature_weights.samples import automatic_mu
 from rarefy.core.feature_weights.search import METHODS
 from rarefy.core.linalg.rows import Array
 from rarefy.kernel._feature_model import FeatureWeightsModel
@@ -79,7 +79,9 @@ class KernelFeatureSelector(CertifiedFeatureWeights, SelectionTable, FeatureWeig
     n_landmarks : int, None or "auto", default="auto"
         Number of kernel functions. With fewer than samples, weights are first learned from about 1000 samples, with all
         starts, and then from all samples for a classifier in the span of the kernel functions of so many random
-        samples. None means as many as samples; "auto" means that for up to 3000 samples, and 500 for more.
+        samples. Of more than 65 536 samples, and of blocks that would take more than a quarter of `memory_budget`, a
+        part is looked at in all features, and all samples in those that were chosen from it. None means as many as
+        samples; "auto" means that for up to 3000 samples, and 500 for more.
     validation_fraction : float or None, default=0.25
         Share of the samples of each class that are left out of an additional fit, to see whether it predicts them
         better than chance; a warning says if it does not. None means no such fit; nor is there one if a class has
@@ -189,6 +191,7 @@ class KernelFeatureSelector(CertifiedFeatureWeights, SelectionTable, FeatureWeig
     """
 
     _guide = "kernel_features"
+    _works_on_blocks = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "C": [POSITIVE],
         "mu": [NOT_NEGATIVE, StrOptions({"auto"})],
@@ -263,8 +266,8 @@ class KernelFeatureSelector(CertifiedFeatureWeights, SelectionTable, FeatureWeig
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples; sparse input is converted to a dense array.
+        X : {array-like, sparse matrix, data in blocks} of shape (n_samples, n_features)
+            The samples; sparse input is made dense, of more than 65 536 samples a part at a time.
         y : array-like of shape (n_samples,)
             The class labels.
         sample_weight : array-like of shape (n_samples,) or None, default=None
@@ -281,11 +284,13 @@ class KernelFeatureSelector(CertifiedFeatureWeights, SelectionTable, FeatureWeig
             If a parameter is out of range.
         DegenerateDataError
             If fewer than two classes have samples with positive weight, or squared distances overflow.
+        MemoryBudgetError
+            If kernel values of all pairs of samples are needed and do not fit `memory_budget`.
         """
         owner = type(self).__name__
-        task = self._task(*validate_samples(self, X, y, sample_weight))
-        mu = automatic_mu(task.problem) if self.mu == "auto" else float(self.mu)
-        (found,), checked = self._learn(task.problem, [mu], validate=self.validation_fraction is not None)
+        task = self._task_of(*validate_samples(self, X, y, sample_weight))
+        mu = task.automatic_mu if self.mu == "auto" else float(self.mu)
+        (found,), checked = self._learn(task, [mu], validate=self.validation_fraction is not None)
         if not found.converged:
             warn_not_converged(owner, self.method, f"the search stopped after {found.n_iter} rounds")
         self._store(task, mu, found, checked)
@@ -304,8 +309,8 @@ class KernelFeatureSelector(CertifiedFeatureWeights, SelectionTable, FeatureWeig
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples; sparse input is converted to a dense array.
+        X : {array-like, sparse matrix, data in blocks} of shape (n_samples, n_features)
+            The samples; sparse input is made dense, of more than 65 536 samples a part at a time.
         y : array-like of shape (n_samples,)
             The class labels.
         mus : array-like of shape (n_mus,)
@@ -344,7 +349,7 @@ class KernelFeatureSelector(CertifiedFeatureWeights, SelectionTable, FeatureWeig
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, data in blocks} of shape (n_samples, n_features)
             Samples.
 
         Returns
@@ -352,14 +357,17 @@ class KernelFeatureSelector(CertifiedFeatureWeights, SelectionTable, FeatureWeig
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
             Positive for the second of two classes; of more classes, the largest score has the predicted one.
         """
-        return self._of_classes(self._scores_of(X))
+        check_is_fitted(self, "feature_weights_")
+        width = None if len(self.classes_) == 2 else len(self.classes_)
+        lazy = lazily(self, X, lambda block: self._of_classes(self._scores_within(block)), np.float64, width)
+        return self._of_classes(self._scores_of(X)) if lazy is None else lazy
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict class labels.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, data in blocks} of shape (n_samples, n_features)
             Samples.
 
         Returns
@@ -367,7 +375,7 @@ class KernelFeatureSelector(CertifiedFeatureWeights, SelectionTable, FeatureWeig
         y : ndarray of shape (n_samples,)
             Labels.
         """
-        return self._labels(self.decision_function(X))
+        return labelled(self.decision_function(X), self._labels, self.classes_.dtype)
 
     def _of_classes(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """One column of scores for two classes as a vector."""
@@ -381,9 +389,9 @@ class KernelFeatureSelector(CertifiedFeatureWeights, SelectionTable, FeatureWeig
         """Fitted copies, one for each mu; warnings are left to the caller."""
         models = [clone(self).set_params(mu=float(mu)) for mu in mus]
         check_parameters(models[0])
-        task = self._task(*validate_samples(models[0], X, y, sample_weight))
-        found, _ = self._learn(task.problem, mus, validate=False)
+        task = self._task_of(*validate_samples(models[0], X, y, sample_weight))
+        found, _ = self._learn(task, mus, validate=False)
         for model, mu, one in zip(models, mus, found, strict=True):
-            validate_data(model, X, skip_check_array=True)  # stores number and names of the features
+            remember_columns(model, as_source(X))
             model._store(task, float(mu), one, None)
         return models

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from rarefy._fit import checked_arguments
+from rarefy._input import RowSource, lazy_kind
 from rarefy._parameters import POSITIVE
 from rarefy._validation import validate_data
 from rarefy.certificates import KernelCertificate, certify_kernels
@@ -72,6 +73,11 @@ class CertifiedFeatureWeights:
         'strong'
         """
         check_is_fitted(self, "feature_weights_")
+        if isinstance(X, RowSource) or lazy_kind(X) is not None:
+            raise ParameterError(
+                f"certify of {type(self).__name__} compares kernel values of all pairs of samples and does not work on "
+                "blocks. Pass some of the samples as an array."
+            )
         X = to_dense(validate_data(self, X, reset=False, accept_sparse="csr", dtype=(np.float64, np.float32)))
         owner = type(self).__name__
         if len(X) > LARGEST:

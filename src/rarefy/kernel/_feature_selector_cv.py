@@ -25,7 +25,9 @@ from rarefy.kernel._feature_choice import Choice, FoldSearch, ScoreTable, check_
 from rarefy.kernel._feature_grid import Fold, Grid, Samples
 from rarefy.kernel._feature_samples import (
     check_groups,
+    check_pairs,
     check_start,
+    to_dense,
     validate_samples,
     warn_if_chance,
     warn_if_degenerate,
@@ -37,6 +39,10 @@ from rarefy.kernel._path import RegularizationPath
 
 FACTORS = np.array([1 / 64, 1 / 16, 1 / 4, 1 / 2, 1.0, 2.0])
 """Penalties to try, relative to the automatic one."""
+_INSTEAD = (
+    "Pass some of the samples, and give the C and the multiple of the automatic penalty that are chosen with them to "
+    "KernelFeatureSelector, which has a landmark form."
+)
 
 
 class KernelFeatureSelectorCV(CVTable, ColumnSelector, ClassifierMixin, Estimator):
@@ -245,10 +251,14 @@ class KernelFeatureSelectorCV(CVTable, ColumnSelector, ClassifierMixin, Estimato
         DegenerateDataError
             If no fold can be used, fewer than two classes have samples with positive weight, or squared distances
             overflow.
+        MemoryBudgetError
+            If kernel values of all pairs of samples do not fit `memory_budget`.
         """
         owner = type(self).__name__
         grid = self._grid(owner)
-        samples = Samples(*validate_samples(self, X, y, sample_weight), sample_weight is not None)
+        stored, y, weights = validate_samples(self, X, y, sample_weight)
+        check_pairs(stored, y, owner, _INSTEAD)
+        samples = Samples(to_dense(stored), y, weights, sample_weight is not None)
         selectors = self._selectors(samples.X.shape[1], owner)
         scorer = None if self.scoring in (None, "accuracy") else check_scoring(selectors[0], self.scoring)
         splits = check_cv(self.cv, samples.y, classifier=True).split(samples.X, samples.y, groups)

@@ -10,6 +10,7 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
+from rarefy._input import RowSource
 from rarefy.certificates._fingerprint import fingerprint
 from rarefy.core.linalg.rows import Array
 from rarefy.exceptions import DegenerateDataError
@@ -56,6 +57,7 @@ def write_ranking_page(
     `options` are those of the command that say what was read: columns and rows that were left out, and the seed.
     """
     ranker = made.ranker
+    matrix = made.X.rows() if isinstance(made.X, RowSource) else made.X
     cases = RankedCases(
         is_rare=np.asarray(made.is_rare, dtype=bool),
         scores=np.asarray(made.held_out),
@@ -67,7 +69,7 @@ def write_ranking_page(
         source=file,
         target=made.target,
         most_learned=made.most_learned,
-        settings=(*settings_of(ranker), (FINGERPRINT, str(fingerprint(made.X)))),
+        settings=(*settings_of(ranker), (FINGERPRINT, str(fingerprint(matrix)))),
         commands=_commands(made, path, file, options),
     )
     write_html(path, "ranking.html", **ranking_values(cases))

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from markupsafe import Markup
 
+from rarefy._input import RowSource
 from rarefy.certificates import Certificate, SubsetCertificate
 from rarefy.certificates._verdict import percent
 from rarefy.core.linalg.rows import Index
@@ -50,6 +51,8 @@ class ChosenColumns:
     """Standard deviations that columns of X were divided by; None if they were not."""
     commands: tuple[str, ...] = ()
     """What to call to get the same."""
+    n_rows: int | None = None
+    """How many rows there are, where X and y are those of some of them, drawn at random."""
 
     @property
     def classified(self) -> bool:
@@ -66,10 +69,15 @@ def write_selection_page(
 
     `options` are those of the command that say what was read: columns and rows that were left out, and the seed.
     """
-    p = made.preprocessing
+    p, y = made.preprocessing, None if made.y is None else np.asarray(made.y)
+    X, n_rows = made.X, None
+    if isinstance(X, RowSource):
+        rows = looked_at(X, y, SEED)
+        X, n_rows, y = X.rows().take(rows), X.shape[0], None if y is None else y[rows]
     chosen = ChosenColumns(
-        X=made.X,
-        y=None if made.y is None else np.asarray(made.y),
+        X=X,
+        y=y,
+        n_rows=n_rows,
         names=p.names,
         kept=np.asarray(made.kept),
         selector=made.selector,
@@ -95,7 +103,9 @@ def _values(chosen: ChosenColumns) -> dict[str, Any]:
     held_out = _held_out(chosen, part, y)
     table = _table(chosen, part, y, held_out)
     curve: CurvePicture | str = ""
-    if chosen.y is not None:
+    if chosen.n_rows is not None:
+        curve = "The curve was left out: the data are in blocks, and it needs all of them in memory."
+    elif chosen.y is not None:
         automatic = hasattr(chosen.selector, "cv_results_")
         kept, classified = chosen.kept, chosen.classified
         curve = draw_curve(X, chosen.y, chosen.certificate, kept, classified=classified, automatic=automatic)
@@ -104,7 +114,7 @@ def _values(chosen: ChosenColumns) -> dict[str, Any]:
         "chosen": chosen,
         "certificate": certificate,
         "facts": _facts(chosen, held_out),
-        "n_rows": X.shape[0],
+        "n_rows": X.shape[0] if chosen.n_rows is None else chosen.n_rows,
         "n_looked_at": len(rows),
         "held_out": held_out,
         "comparison": _comparison(held_out),
@@ -126,7 +136,7 @@ def _values(chosen: ChosenColumns) -> dict[str, Any]:
 
 def _spectrum(chosen: ChosenColumns) -> SpectrumPicture | None:
     c = chosen.certificate
-    found = eigenvalues_of(chosen.X, c) if isinstance(c, Certificate) else None
+    found = eigenvalues_of(chosen.X, c) if isinstance(c, Certificate) and chosen.n_rows is None else None
     return None if found is None or not isinstance(c, Certificate) else draw_spectrum(found, c)
 
 
@@ -233,7 +243,7 @@ def _shares(c: Certificate | SubsetCertificate) -> Markup | None:
 def _verified(chosen: ChosenColumns) -> bool | None:
     """Whether the data agree with the certificate, where checking it again is cheap."""
     c, X = chosen.certificate, chosen.X
-    if _entries(X) > _VERIFIED or getattr(c, "weighted", False):
+    if chosen.n_rows is not None or _entries(X) > _VERIFIED or getattr(c, "weighted", False):
         return None
     try:
         return bool(c.verify(X, chosen.y))

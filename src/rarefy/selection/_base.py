@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rarefy._estimator import ColumnSelector, Estimator
 from rarefy._fit import fit_method
-from rarefy._input import RowSource, kept_columns, lazily_kept, validated
+from rarefy._input import validated
 from rarefy._parameters import COUNT, SHARE
 from rarefy._selection_table import SelectionTable
 from rarefy._validation import validate_data
@@ -126,27 +126,6 @@ class BaseSelector(SelectionTable, ColumnSelector, Estimator, ABC):
     def _get_support_mask(self) -> Mask:
         check_is_fitted(self)
         return self.support_
-
-    def transform(self, X: Any) -> Any:
-        """Keep the selected columns.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data in blocks} of shape (n_samples, n_features)
-            Data with the columns seen in `fit`.
-
-        Returns
-        -------
-        X_kept : {array, sparse matrix, BlockColumns} of shape (n_samples, n_selected)
-            The selected columns, in their original order.
-        """
-        lazy = lazily_kept(self, X)
-        if lazy is not None:
-            return lazy
-        if isinstance(X, RowSource):
-            check_is_fitted(self)
-            return kept_columns(self, X)
-        return super().transform(X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

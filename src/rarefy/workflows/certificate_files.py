@@ -14,6 +14,7 @@ from rarefy.core.certificates.verify import Verification
 from rarefy.exceptions import CertificateFileError, ParameterError
 from rarefy.tables import Table, TableEncoder
 from rarefy.workflows.selection import Preprocessing
+from rarefy.workflows.stored import StoredTable
 
 _FORMAT = "rarefy certificate 1"
 _KINDS: dict[str, type[Certificate] | type[SubsetCertificate]] = {
@@ -92,12 +93,16 @@ def read_certificate(path: Path) -> CertificateFile:
     return CertificateFile(certificate, preprocessing, target, sample, seed)
 
 
-def verify_table(made: CertificateFile, table: Table, target: str | None = None) -> tuple[Verification, Any]:
+def verify_table(
+    made: CertificateFile, table: Table | StoredTable, target: str | None = None
+) -> tuple[Verification, Any]:
     """Check a certificate against a table; also the matrix that it is about."""
     target = target or made.target
     needs_target = isinstance(made.certificate, SubsetCertificate)
     if needs_target and target is None:
         raise ParameterError("this certificate is about a target: name its column with --target.")
+    features: Any
+    y: Any
     features, y = table.split(target) if target is not None else (table, None)
     X = made.preprocessing(features)
     judged = made.certificate.verify(X, y) if needs_target else made.certificate.verify(X, y=y)

@@ -21,6 +21,7 @@ from rarefy.tables._messages import one_line
 from rarefy.tables._table import LABELS
 from rarefy.workflows.labels import MOST_LEARNED, SampledFolds, folds_of, whole_labels
 from rarefy.workflows.reading import Reading
+from rarefy.workflows.stored import StoredTable, fitted_scaler, held_out_labels, scaled
 
 _MANY = 20_000
 """Rows above which penalties are not compared by cross-validation."""
@@ -148,19 +149,34 @@ class ClassifiedTable:
 
 
 def classify_table(
-    table: Table, target: str | None = None, *, impute: str | None = None, seed: int = 0
+    table: Table | StoredTable, target: str | None = None, *, impute: str | None = None, seed: int = 0
 ) -> ClassifiedTable:
     """Learn the classes of a table's target with a kernel LP-SVM in a subspace."""
+    features: Any
     features, y = table.split(target)
-    y, target = whole_labels(y), target or LABELS
+    y, target = whole_labels(y), target or (table.target_name if isinstance(table, StoredTable) else LABELS)
     if y.dtype.kind == "f" or (y.dtype.kind == "i" and len(np.unique(y)) > 50):
         raise ParameterError(f"column {target!r} has {len(np.unique(y))} different numbers, which are no classes.")
     model = SubspaceLPSVC(gamma="mean_distance", random_state=seed)
+    if isinstance(features, StoredTable):
+        return _classify_stored(features, y, target, features.encoder(impute), model)
     pipeline = Pipeline([("encode", TableEncoder(impute=impute)), ("scale", _scaler(features)), ("classify", model)])
     X = pipeline[:-1].fit_transform(features)
     folds = folds_of(y, target, seed)
     held_out = cross_val_predict(model, X, y, cv=folds)
     return ClassifiedTable(pipeline.fit(features, y), target, y, held_out)
+
+
+def _classify_stored(
+    table: StoredTable, y: NDArray[Any], target: str, encoder: TableEncoder, model: Any
+) -> ClassifiedTable:
+    """The same of a folder of blocks, block by block."""
+    numbers = table.numbers(encoder)
+    scaler = fitted_scaler(numbers)
+    X = scaled(numbers, scaler)
+    held_out = held_out_labels(model, X, y, folds_of(y, target, model.random_state))
+    steps = [("encode", encoder), ("scale", scaler), ("classify", model.fit(X, y))]
+    return ClassifiedTable(Pipeline(steps), target, y, held_out)
 
 
 def _scaler(table: Table) -> Any:
@@ -244,6 +260,8 @@ def _labels_code(made: RankedTable) -> tuple[str, ...]:
 def classification_code(reading: Reading, made: ClassifiedTable) -> str:
     """The classifier in Python."""
     seed = made.pipeline[-1].random_state
+    if reading.is_stored:
+        return _stored_code(reading, seed, made.y, isinstance(made.pipeline[1], StandardScaler))
     return "\n".join(
         (
             *_preprocessing_code(reading, made.target, made.pipeline),
@@ -263,4 +281,18 @@ def _preprocessing_code(reading: Reading, target: str, pipeline: Pipeline) -> tu
         "from rarefy.tables import TableEncoder, read_table",
         f"table, y = {reading.code}.split({target!r})",
         f"encoder, scaler = TableEncoder({'' if impute is None else f'impute={impute!r}'}), {scaler}()",
+    )
+
+
+def _stored_code(reading: Reading, seed: int, y: NDArray[Any], standardized: bool) -> str:
+    labels = "data.target.astype(int)" if y.dtype.kind == "i" else "data.target"
+    return "\n".join(
+        (
+            "import rarefy",
+            "from rarefy.kernel import SubspaceLPSVC",
+            f"data = {reading.code}",
+            f"X, y = data{'.standardized()' if standardized else ''}, {labels}",
+            f'model = SubspaceLPSVC(gamma="mean_distance", random_state={seed}).fit(X, y)',
+            "print((model.predict(X) == y).mean())  # of rows that it has seen",
+        )
     )

@@ -9,19 +9,11 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from rarefy._files import write_bytes_atomically
-from rarefy.blocks import BlockFolder
-from rarefy.config import config_context
 from rarefy.exceptions import ParameterError
 from rarefy.ranking import RankRC, RankRCCV
 from rarefy.workflows.labels import MOST_LEARNED, folds_of, whole_labels
 from rarefy.workflows.models_of_tables import RankedTable, against_the_rest, label_of
-
-_MANIFEST = "manifest.json"
-
-
-def is_block_folder(file: str) -> bool:
-    """Whether a path is a folder that `rarefy convert` wrote, or began to."""
-    return (Path(file) / _MANIFEST).is_file()
+from rarefy.workflows.stored import StoredTable
 
 
 @dataclass(frozen=True)
@@ -33,39 +25,40 @@ class Asked:
     confidence: float
     scoring: str
     seed: int
-    resume: Path | None
-    """Where finished passes over the data are kept, and looked for."""
+    target: str | None = None
+    """What the stored target is called; None takes it whatever its name is."""
+    impute: str | None = None
 
 
-def rank_blocks(folder: str, asked: Asked) -> RankedTable:
+def rank_blocks(table: StoredTable, asked: Asked) -> RankedTable:
     """Learn to rank the rare class of a folder's target above the rest."""
-    data = BlockFolder(folder)
-    if data.target is None:
-        raise ParameterError(f"{folder} has no target; write it again with rarefy convert --target.")
-    y, target = whole_labels(data.target), data.target_name or "target"
+    y, target, encoder = whole_labels(table.split(asked.target)[1]), table.target_name, table.encoder(asked.impute)
+    data = table.numbers(encoder)
     label = label_of(y, asked.rare_class, target)
     several = label if len(np.unique(y)) > 2 else None
     if several is not None:
         y, label = against_the_rest(y, label), str(label)
-    search = _search(data, y, label, asked)
-    with config_context(checkpoint_folder=asked.resume):
-        fitted = search.fit(data, y)
+    fitted = _search(y, target, label, asked).fit(data, y)
     is_rare = y == fitted.rare_class_
-    steps = Pipeline([("rank", fitted)])
+    steps = Pipeline([("encode", encoder), ("rank", fitted)])
     return RankedTable(steps, target, fitted.rare_class_, is_rare, fitted.held_out_scores_, data, several)
 
 
-def _search(data: BlockFolder, y: Any, label: Any, asked: Asked) -> RankRCCV:
+def _search(y: Any, target: str, label: Any, asked: Asked) -> RankRCCV:
     threshold = "f1" if asked.recall is None else {"recall": asked.recall, "confidence": asked.confidence}
     ranker = RankRC(random_state=asked.seed, rare_class=label, threshold=threshold)
-    folds = folds_of(y, data.target_name or "target", asked.seed, MOST_LEARNED)
+    folds = folds_of(y, target, asked.seed, MOST_LEARNED)
     return RankRCCV(ranker, alphas=[min(1e-3, 2.0 / len(y))], cv=folds, scoring=asked.scoring)
+
+
+def check_scores(path: Path | None) -> None:
+    """Before the work, not after it."""
+    if path is not None and path.suffix != ".npy":
+        raise ParameterError(f"--scores writes .npy; got {path}.")
 
 
 def write_scores(made: RankedTable, path: Path) -> None:
     """Write the score of every row, by the ranker that learned from all, as an array of numpy."""
-    if path.suffix != ".npy":
-        raise ParameterError(f"--scores writes .npy; got {path}.")
     buffer = io.BytesIO()
     np.save(buffer, made.ranker.score_samples(made.X))
     write_bytes_atomically(path, buffer.getvalue())

@@ -4,9 +4,11 @@ import csv
 import io
 from dataclasses import dataclass, replace
 
+from rarefy.exceptions import ParameterError
 from rarefy.tables import Table, read_table
 from rarefy.tables._messages import quoted
 from rarefy.tables._notes import names_the_rows
+from rarefy.workflows.stored import StoredTable, is_block_folder
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,21 @@ class Reading:
         """From what is written on a command line: names are separated by commas, and quotes protect a comma in one."""
         names = next(csv.reader([drop or ""], skipinitialspace=True), [])
         return cls(file, tuple(name.strip() for name in names if name.strip()), sample, seed)
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether it is a folder of blocks."""
+        return is_block_folder(self.file)
+
+    def stored(self) -> StoredTable:
+        """Open the folder of blocks, which is read as a whole."""
+        wrong = [name for name, given in (("--drop", self.drop), ("--sample", self.sample is not None)) if given]
+        if wrong:
+            raise ParameterError(
+                f"{' and '.join(wrong)} cannot be used with a folder of blocks: choose rows and columns when it is "
+                "written, with rarefy convert."
+            )
+        return StoredTable(self.file)
 
     def table(self) -> Table:
         """Read it."""
@@ -50,6 +67,8 @@ class Reading:
     @property
     def code(self) -> str:
         """The same in Python."""
+        if self.is_stored:
+            return f"rarefy.blocks.open({self.file!r})"
         sample = "" if self.sample is None else f", sample={self.sample}, random_state={self.seed}"
         drop = f".drop({list(self.drop)!r})" if self.drop else ""
         return f"read_table({self.file!r}{sample}){drop}"

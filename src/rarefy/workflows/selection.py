@@ -10,6 +10,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.multiclass import type_of_target
 
+from rarefy._input import RowSource
+from rarefy.blocks._data import BlockData
 from rarefy.certificates import Certificate, SubsetCertificate, certify
 from rarefy.core.linalg.rows import Index
 from rarefy.exceptions import ParameterError
@@ -17,6 +19,7 @@ from rarefy.selection import BestSubsetSelector, BSSSelector, LeverageScoreSelec
 from rarefy.selection import _subset_problem as subset_problem
 from rarefy.tables import Table, TableEncoder
 from rarefy.workflows.reading import Reading
+from rarefy.workflows.stored import StoredTable, fitted_scaler
 
 
 @dataclass(frozen=True)
@@ -64,8 +67,11 @@ class Preprocessing:
     mean: Any = None
     scale: Any = None
 
-    def __call__(self, table: Table) -> Any:
-        """The matrix of a table."""
+    def __call__(self, table: Table | StoredTable) -> Any:
+        """The matrix of a table; of a folder of blocks, it is computed block by block."""
+        if isinstance(table, StoredTable):
+            stored = table.numbers(self.encoder)
+            return stored if self.scale is None else stored.standardized(self.mean, self.scale)
         X = self.encoder.transform(table)
         return X if self.scale is None else (X - self.mean) / self.scale
 
@@ -87,6 +93,8 @@ class Selection:
     """The matrix that the certificate is about."""
     y: Any
     target: str | None
+    stored: BlockData | None = None
+    """The columns before they were scaled, of a folder of blocks."""
 
     @property
     def kept(self) -> Index:
@@ -100,13 +108,26 @@ class Selection:
         return [names[j] for j in self.kept]
 
 
-def fit_preprocessing(table: Table, *, impute: str | None, standardized: bool) -> tuple[Preprocessing, Any]:
+def fit_preprocessing(
+    table: Table | StoredTable, *, impute: str | None, standardized: bool
+) -> tuple[Preprocessing, Any]:
     """The preprocessing of a table and the matrix that it gives."""
+    if isinstance(table, StoredTable):
+        return _fit_stored(table, table.encoder(impute), standardized)
     encoder = TableEncoder(impute=impute).fit(table)
     X = encoder.transform(table)
     if not standardized or sp.issparse(X):
         return Preprocessing(encoder), X
     scaler = StandardScaler().fit(X)
+    made = Preprocessing(encoder, scaler.mean_, scaler.scale_)
+    return made, made(table)
+
+
+def _fit_stored(table: StoredTable, encoder: TableEncoder, standardized: bool) -> tuple[Preprocessing, Any]:
+    X = table.numbers(encoder)
+    if not standardized or table.data.sparse:
+        return Preprocessing(encoder), X
+    scaler = fitted_scaler(X)
     made = Preprocessing(encoder, scaler.mean_, scaler.scale_)
     return made, made(table)
 
@@ -118,12 +139,15 @@ def holds_classes(y: Any) -> bool:
 
 def usual_penalty(X: Any) -> float:
     """C where none is given: one over the mean squared length of the rows, as `BestSubsetSelector` has it."""
-    squares = float(X.multiply(X).sum() if sp.issparse(X) else np.vdot(X, X))
+    if isinstance(X, RowSource):
+        squares = float(np.sum(X.rows().column_norms() ** 2))
+    else:
+        squares = float(X.multiply(X).sum() if sp.issparse(X) else np.vdot(X, X))
     return X.shape[0] / squares if squares > 0.0 else 1.0
 
 
 def select_table(
-    table: Table,
+    table: Table | StoredTable,
     target: str | None = None,
     *,
     keep: Any = None,
@@ -136,7 +160,7 @@ def select_table(
 
     Parameters
     ----------
-    table : Table
+    table : Table or StoredTable
         The table, with its target.
     target : str or None
         Column to select for; None selects for all targets at once.
@@ -151,6 +175,7 @@ def select_table(
     seed : int
         Of methods that draw.
     """
+    features: Any
     features, y = (table, None) if target is None else table.split(target)
     name = method or ("bss" if target is None else "best")
     chosen = METHODS[name]
@@ -164,7 +189,8 @@ def select_table(
     certificate = getattr(selector, "certificate_", None)
     if certificate is None:
         certificate = certify(X, selector.support_)
-    return Selection(preprocessing, selector, certificate, name, X, y, target)
+    stored = features.numbers(preprocessing.encoder) if isinstance(features, StoredTable) else None
+    return Selection(preprocessing, selector, certificate, name, X, y, target, stored)
 
 
 def selection_pipeline(made: Selection) -> Pipeline:
@@ -181,6 +207,8 @@ def selection_code(reading: Reading, selection: Selection, keep: Any, C: float |
         seed = f', target={{"margin": 0.5}}{seed}'
     groups = ", groups=encoder.groups_" if grouped else ""
     estimator = method.code.format(keep=repr(keep), C=C, groups=groups, seed=seed)
+    if selection.stored is not None:
+        return _stored_code(reading, selection, estimator.replace("encoder.groups_", str(list(_groups(selection)))))
     scaled, certified = selection.preprocessing.scale is not None, hasattr(selection.selector, "certificate_")
     lines = [
         "from rarefy.tables import TableEncoder, read_table",
@@ -195,3 +223,21 @@ def selection_code(reading: Reading, selection: Selection, keep: Any, C: float |
         "print(selector.certificate_)" if certified else "import rarefy; print(rarefy.certify(X, selector.support_))",
     ]
     return "\n".join(line for line in lines if line)
+
+
+def _groups(selection: Selection) -> list[int]:
+    return list(selection.preprocessing.encoder.groups_)
+
+
+def _stored_code(reading: Reading, selection: Selection, estimator: str) -> str:
+    """The same in Python, of a folder of blocks."""
+    scaled, certified = selection.preprocessing.scale is not None, hasattr(selection.selector, "certificate_")
+    lines = [
+        "import rarefy",
+        f"from rarefy.selection import {estimator.partition('(')[0]}",
+        f"data = {reading.code}",
+        f"X = data{'.standardized()' if scaled else ''}",
+        f"selector = {estimator}.fit(X{', data.target' if METHODS[selection.method].supervised else ''})",
+        "print(selector.certificate_)" if certified else "print(rarefy.certify(X, selector.support_))",
+    ]
+    return "\n".join(lines)

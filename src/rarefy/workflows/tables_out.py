@@ -11,6 +11,7 @@ from rarefy._files import write_bytes_atomically
 from rarefy.exceptions import ParameterError
 from rarefy.workflows.labels import whole_labels
 from rarefy.workflows.selection import Selection
+from rarefy.workflows.stored_out import write_stored
 
 _ENDINGS = (".csv", ".tsv", ".parquet", ".npz")
 
@@ -38,8 +39,12 @@ def write_columns(columns: dict[str, Any], path: Path) -> None:
     write_bytes_atomically(path, buffer.getvalue())
 
 
-def check_ending(path: Path | None) -> None:
-    """Before the work, not after it."""
+def check_ending(path: Path | None, stored: bool = False) -> None:
+    """Before the work, not after it; of a folder of blocks another folder can be made, whose name has no ending."""
+    if stored and path is not None and not path.suffix:
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            raise ParameterError(f"{path} is there already, and no empty folder; blocks need a folder of their own.")
+        return
     if path is not None and path.suffix not in _ENDINGS:
         raise ParameterError(f"{path} must end in {', '.join(_ENDINGS)}; got {path.suffix or 'no ending'}.")
 
@@ -49,6 +54,9 @@ def write_kept(made: Selection, path: Path) -> None:
     X, p = made.X, made.preprocessing
     order = np.sort(made.kept)
     names = [p.names[j] for j in order]
+    if made.stored is not None:
+        write_stored(made.stored.keep(order, np.ones(len(order)), tuple(names)), names, path, made.target)
+        return
     if path.suffix == ".npz":
         kept = X[:, order]
         dense = kept.toarray() if sp.issparse(kept) else _raw(kept, p, order)

@@ -8,9 +8,11 @@ B, b : (m, q) and (q,) coefficients and offsets; F = K B + b the scores; G : (n,
 
 is minimised over B and b by Newton's method in m + 1 unknowns, and over z by L-BFGS-B. At the minimum over B and b the
 derivative in K is G B^T and that in Kp is 1/2 B B^T. Kernel values are in single precision, everything of the size of
-the landmarks in double precision; nothing but K has n m entries.
+the landmarks in double precision; nothing but K has n m entries, and of K there is one block at a time where all of it
+would be too large.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,15 +24,18 @@ from scipy.stats import rankdata
 from rarefy.core.feature_weights.grouping import spread, totals
 from rarefy.core.feature_weights.kernel import FeatureKernel
 from rarefy.core.feature_weights.problem import NEGLIGIBLE, Problem
+from rarefy.core.feature_weights.samples import class_codes
 from rarefy.core.feature_weights.selection import FeatureSelection
 from rarefy.core.linalg.cholesky import lifted_cholesky
 from rarefy.core.linalg.rows import Array, Index
 from rarefy.core.svm.smooth_svm import Along
 
 Single = NDArray[np.float32]
+Begin = tuple[Array, Array]
+"""Coefficients and offsets of classifiers."""
 
-_BLOCK = 8192
-"""Samples whose kernel values are worked on at a time."""
+_IN_CACHE = 1 << 19
+"""Kernel values that are worked on at a time: 2 MB."""
 _STEPS = 50
 """Largest number of Newton steps."""
 _LONGEST = 4.0
@@ -53,13 +58,15 @@ class LandmarkSettings:
     max_iter: int = 60
     rounds: int = 3
     prune: float = 0.0
+    kept: float = np.inf
+    """Kernel values that may be kept; more are computed again at every pass, which takes a few times as long."""
 
 
 def choose_landmarks(problem: Problem, m: int, seed: int) -> Index:
     """Random samples, of each class as many as of the others as long as there are some."""
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(problem.X))
-    classes = np.unique(problem.classifiers.Y[order], axis=0, return_inverse=True)[1].ravel()
+    classes = class_codes(problem.classifiers.Y[order])
     turn = np.empty(len(order), dtype=np.intp)
     for one in range(classes.max() + 1):
         members = np.flatnonzero(classes == one)
@@ -67,16 +74,72 @@ def choose_landmarks(problem: Problem, m: int, seed: int) -> Index:
     return np.sort(order[np.argsort(turn, kind="stable")[:m]])
 
 
+class KernelValues:
+    """Kernel values of samples with landmarks, in single precision, block by block: kept, or computed at every pass."""
+
+    def __init__(self, X: Array, P: Array, kept: float) -> None:
+        self.X, self._P = np.ascontiguousarray(X, dtype=np.float32), P
+        whole = len(X) * len(P) <= kept
+        rows = max(1, min(len(X), _IN_CACHE // max(1, len(P))))
+        self._parts = [slice(start, min(start + rows, len(X))) for start in range(0, len(X), rows)]
+        self._K = np.empty((len(X) if whole else rows, len(P)), dtype=np.float32)
+        self._whole = whole
+        self._columns, self._right = np.zeros(0, dtype=np.float32), np.zeros((0, 0), dtype=np.float32)
+
+    def set_weights(self, columns: Array) -> None:
+        """The values for these weights of the columns."""
+        centres = (self._P * columns).astype(np.float32)
+        lifted = np.column_stack([centres, -0.5 * np.einsum("jk,jk->j", centres, centres), np.ones(len(centres))])
+        self._right = np.ascontiguousarray((2.0 * lifted).T, dtype=np.float32)
+        self._columns = columns.astype(np.float32)
+        if self._whole:
+            for part in self._parts:
+                self._fill(self.X[part], self._K[part])
+
+    def blocks(self) -> Iterator[tuple[slice, Single]]:
+        """All values; a block is gone when the next one is asked for."""
+        for part in self._parts:
+            block = self._K[part if self._whole else slice(part.stop - part.start)]
+            yield part, block if self._whole else self._fill(self.X[part], block)
+
+    def some(self, rows: Index) -> Single:
+        """The values of some samples."""
+        if self._whole:
+            return self._K[rows]
+        return self._fill(self.X[rows], np.empty((len(rows), len(self._P)), dtype=np.float32))
+
+    def product(self, B: Array) -> Array:
+        """K B."""
+        found, single = np.empty((len(self.X), B.shape[1])), B.astype(np.float32)
+        for part, K in self.blocks():
+            found[part] = K @ single
+        return found
+
+    def transposed_product(self, g: Array) -> Array:
+        """g K for one number g of each sample."""
+        found, single = np.zeros(len(self._P)), g.astype(np.float32)
+        for part, K in self.blocks():
+            found += single[part] @ K
+        return found
+
+    def _fill(self, X: Single, out: Single) -> Single:
+        scaled = X * self._columns
+        left = np.column_stack([scaled, np.ones(len(scaled)), -0.5 * np.einsum("ik,ik->i", scaled, scaled)])
+        np.matmul(left.astype(np.float32), self._right, out=out)
+        np.minimum(out, 0.0, out=out)
+        return np.exp(out, out=out)
+
+
 class LandmarkProblem:
     """The problem in some of the features, with landmarks; remembers the classifiers of its last evaluation."""
 
-    def __init__(self, problem: Problem, landmarks: Index) -> None:
+    def __init__(self, problem: Problem, landmarks: Index, kept: float = np.inf, begin: Begin | None = None) -> None:
         self.problem, self.landmarks = problem, landmarks
-        self.X = np.ascontiguousarray(problem.X, dtype=np.float32)
         self.P = np.ascontiguousarray(problem.X[landmarks])
-        self.K = np.empty((len(self.X), len(self.P)), dtype=np.float32)
+        self.K = KernelValues(problem.X, self.P, kept)
         q = problem.classifiers.Y.shape[1]
-        self.B, self.b = np.zeros((len(self.P), q)), np.zeros(q)
+        begin = (np.zeros((len(self.P), q)), np.zeros(q)) if begin is None else begin
+        self.B, self.b = begin[0].copy(), begin[1].copy()
 
     def evaluate(self, z: Array) -> tuple[float, Array]:
         """The minimum over the classifiers at z, with the penalty, and its gradient."""
@@ -87,22 +150,12 @@ class LandmarkProblem:
         return total + cost, 2.0 * z * self.slopes(z, Kp) + slope
 
     def _kernels(self, z: Array) -> Array:
-        """Fill K; return Kp."""
-        columns = spread(z, self.problem.groups)
-        centres = (self.P * columns).astype(np.float32)
-        lifted = np.column_stack([centres, -0.5 * np.einsum("jk,jk->j", centres, centres), np.ones(len(centres))])
-        right = np.ascontiguousarray((2.0 * lifted).T, dtype=np.float32)
-        weights = columns.astype(np.float32)
-        for part in _parts(len(self.X)):
-            scaled = self.X[part] * weights
-            left = np.column_stack([scaled, np.ones(len(scaled)), -0.5 * np.einsum("ik,ik->i", scaled, scaled)])
-            block = np.matmul(left.astype(np.float32), right, out=self.K[part])
-            np.minimum(block, 0.0, out=block)
-            np.exp(block, out=block)
+        """Take the kernel at z; return Kp."""
+        self.K.set_weights(spread(z, self.problem.groups))
         return FeatureKernel(self.P, self.P, self.problem.profile, self.problem.groups).matrix(z)
 
     def _scores(self, B: Array, b: Array) -> Array:
-        return np.asarray(self.K @ B.astype(np.float32), dtype=np.float64) + b
+        return self.K.product(B) + b
 
     def _solve(self, Kp: Array) -> float:
         """Newton's method for every classifier from the last one; returns the sum of their objectives."""
@@ -138,12 +191,12 @@ class LandmarkProblem:
         r = len(v)
         H = np.eye(r + 1)
         H[r, r] = 1e-9 * float(self.problem.classifiers.costs.sum())
-        gradient = np.append(v + T.T @ np.asarray(g.astype(np.float32) @ self.K, dtype=np.float64), g.sum())
+        gradient = np.append(v + T.T @ self.K.transposed_product(g), g.sum())
         curved = np.flatnonzero(h)
         if len(curved):
             some = curved[:: max(1, len(curved) // (_IN_HESSIAN * r))]
             root = np.sqrt(h[some] * (len(curved) / len(some)))
-            rows = np.column_stack([self.K[some].astype(np.float64) @ T, np.ones(len(some))]) * root[:, None]
+            rows = np.column_stack([self.K.some(some).astype(np.float64) @ T, np.ones(len(some))]) * root[:, None]
             H += rows.T @ rows
         move = -sl.cho_solve(lifted_cholesky(H, "a Hessian"), gradient, check_finite=False)
         return move[:r], float(move[r]), -float(gradient @ move)
@@ -152,7 +205,7 @@ class LandmarkProblem:
         """The derivative of the objective in the squares of the weights, without the penalty."""
         _, G, _ = self.problem.classifiers.losses(self._scores(self.B, self.b))
         part = FeatureKernel(self.P, self.P, self.problem.profile, self.problem.groups)
-        of_samples = _sums(self, self.X, self.P, G, self.B, self.problem.groups)
+        of_samples = _sums(self, self.K.X, self.P, G, self.B, self.problem.groups)
         return of_samples - 0.5 * part.sums(Kp * (self.B @ self.B.T))
 
     def slopes_of_all(self, problem: Problem, Kp: Array) -> tuple[Array, Array]:
@@ -165,7 +218,7 @@ class LandmarkProblem:
         """
         of, P = problem.classifiers, problem.X[self.landmarks]
         _, G, _ = of.losses(self._scores(self.B, self.b))
-        classes = np.unique(of.Y, axis=0, return_inverse=True)[1].ravel()
+        classes = class_codes(of.Y)
         taken = classes[self.landmarks]
         share = np.bincount(classes) / np.maximum(np.bincount(taken, minlength=classes.max() + 1), 1)
         part = FeatureKernel(P, P, problem.profile, problem.groups)
@@ -177,9 +230,9 @@ def _sums(at: LandmarkProblem, X: Array | Single, P: Array, G: Array, B: Array, 
     """Sums of -K * (G B^T) * (x_k - p_k)^2 over samples and landmarks."""
     centres, coefficients = P.astype(np.float32), B.T.astype(np.float32)
     square, cross, column = np.zeros(X.shape[1]), np.zeros(X.shape[1]), np.zeros(len(P))
-    for part in _parts(len(X)):
+    for part, K in at.K.blocks():
         M = G[part].astype(np.float32) @ coefficients
-        M *= at.K[part]
+        M *= K
         block = np.ascontiguousarray(X[part], dtype=np.float32)
         square += M.sum(axis=1) @ block**2
         cross += np.einsum("ik,ik->k", block, M @ centres)
@@ -187,12 +240,8 @@ def _sums(at: LandmarkProblem, X: Array | Single, P: Array, G: Array, B: Array, 
     return -totals(square + column @ P**2 - 2.0 * cross, groups)
 
 
-def _parts(n: int) -> list[slice]:
-    return [slice(start, start + _BLOCK) for start in range(0, n, _BLOCK)]
-
-
 def landmark_selection(
-    problem: Problem, start: Array, landmarks: Index, settings: LandmarkSettings
+    problem: Problem, start: Array, landmarks: Index, settings: LandmarkSettings, begin: Begin | None = None
 ) -> FeatureSelection:
     """Learn weights and classifiers from all samples, from weights that were learned from some of them.
 
@@ -208,9 +257,11 @@ def landmark_selection(
         Which of the samples are the landmarks.
     settings : LandmarkSettings
         How far to go.
+    begin : (m, q) array and (q,) array, or None
+        Coefficients and offsets of classifiers for these weights; None means zeros.
     """
     field, z = np.flatnonzero(start > 0.0), start[start > 0.0]
-    best = _minimised(problem, landmarks, field, z, settings)
+    best = _minimised(problem, landmarks, field, z, settings, begin)
     history, n_iter = [best.value], best.n_iter
     for _ in range(settings.rounds if len(field) else 0):
         entering = _wanted(problem, best)
@@ -226,7 +277,8 @@ def landmark_selection(
         history.append(best.value)
     while len(best.field) and best.share().min() < settings.prune * best.share().max():
         kept = best.share() >= settings.prune * best.share().max()
-        best = _minimised(problem, landmarks, best.field[kept], best.z[kept], settings)
+        begin = best.part.B, best.part.b
+        best = _minimised(problem, landmarks, best.field[kept], best.z[kept], settings, begin)
         history.append(best.value)
         n_iter += best.n_iter
     return _described(problem, best, history, n_iter)
@@ -245,9 +297,11 @@ class _Found:
         return np.asarray(self.z * self.part.problem.scales)
 
 
-def _minimised(problem: Problem, landmarks: Index, field: Index, z: Array, settings: LandmarkSettings) -> _Found:
+def _minimised(
+    problem: Problem, landmarks: Index, field: Index, z: Array, settings: LandmarkSettings, begin: Begin | None = None
+) -> _Found:
     """L-BFGS-B on the objective divided by its size at the start, among some of the features."""
-    part = LandmarkProblem(problem.reduced_to(field), landmarks)
+    part = LandmarkProblem(problem.reduced_to(field), landmarks, settings.kept, begin)
     if not len(field):
         return _Found(part, field, z, part.evaluate(z)[0], 0, True)
     size = problem.classifiers.constant()
@@ -262,7 +316,7 @@ def _minimised(problem: Problem, landmarks: Index, field: Index, z: Array, setti
     share = z * part.problem.scales
     kept = share > NEGLIGIBLE * share.max(initial=0.0)
     if not kept.all():
-        part = LandmarkProblem(problem.reduced_to(field[kept]), landmarks)
+        part = LandmarkProblem(problem.reduced_to(field[kept]), landmarks, settings.kept, (part.B, part.b))
         field, z = field[kept], z[kept]
     value, _ = part.evaluate(z)
     return _Found(part, field, z, value, int(found.nit), bool(found.success))

@@ -1,6 +1,7 @@
 """From labelled samples to the problem to solve: classes, units of the features, and a part that is held out."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,12 +86,26 @@ def labelled_problem(
     groups : (d,) array of int or None
         Columns that share a weight, see `grouping`.
     """
+    n_classes = int(labels.max()) + 1
     rows, where = np.unique(np.column_stack([labels, X]), axis=0, return_inverse=True)
-    X, n_classes = np.ascontiguousarray(rows[:, 1:]), int(labels.max()) + 1
-    positives = [1] if n_classes == 2 else range(n_classes)
-    Y = np.column_stack([np.where(rows[:, 0] == positive, 1.0, -1.0) for positive in positives])
     costs: Array = C * np.bincount(where.ravel(), weights).astype(np.float64, copy=False)
-    return Problem(X, Classifiers(Y, costs, penalty, loss), profile, groups)
+    classifiers = Classifiers(one_against_rest(rows[:, 0], n_classes), costs, penalty, loss)
+    return Problem(np.ascontiguousarray(rows[:, 1:]), classifiers, profile, groups)
+
+
+def merged(problem: Problem) -> Problem:
+    """The problem with its samples sorted and equal ones merged, see `labelled_problem`."""
+    of, q = problem.classifiers, problem.classifiers.Y.shape[1]
+    rows, where = np.unique(np.column_stack([of.Y, problem.X]), axis=0, return_inverse=True)
+    costs = np.bincount(where.ravel(), of.costs).astype(np.float64, copy=False)
+    own = replace(of, Y=np.ascontiguousarray(rows[:, :q]), costs=costs)
+    return replace(problem, X=np.ascontiguousarray(rows[:, q:]), classifiers=own)
+
+
+def one_against_rest(labels: NDArray[Any], n_classes: int) -> Array:
+    """Labels -1 and 1 of one SVM for two classes, else of one for each class."""
+    positives = [1] if n_classes == 2 else range(n_classes)
+    return np.column_stack([np.where(labels == positive, 1.0, -1.0) for positive in positives])
 
 
 def standardized(problem: Problem) -> tuple[Problem, Units]:
@@ -104,12 +119,12 @@ def standardized(problem: Problem) -> tuple[Problem, Units]:
     return replace(problem, X=centred), Units(mean, scale)
 
 
-def automatic_mu(problem: Problem) -> float:
+def automatic_mu(classifiers: Classifiers) -> float:
     """A penalty in proportion to the losses: a fifteenth of those of the best constant classifier.
 
     With two classes of the same size and the default loss these are C n / 2, so the penalty is C n / 30.
     """
-    return problem.classifiers.constant() / _AUTO
+    return classifiers.constant() / _AUTO
 
 
 def sample_rows(problem: Problem, size: int) -> tuple[Problem, Index]:
@@ -117,13 +132,26 @@ def sample_rows(problem: Problem, size: int) -> tuple[Problem, Index]:
 
     Of each class there are as many as in proportion, or fifty if it has so many.
     """
+    taken = share_of_classes(problem.classifiers.Y, size)
+    return keep_rows(problem, taken), np.flatnonzero(~taken)
+
+
+def share_of_classes(Y: Array, size: int) -> NDArray[np.bool_]:
+    """A mask of about so many random samples: of each class as many as in proportion, or fifty if it has so many."""
     rng = np.random.default_rng(0)
-    classes = np.unique(problem.classifiers.Y, axis=0, return_inverse=True)[1].ravel()
+    classes = class_codes(Y)
     taken = np.zeros(len(classes), dtype=bool)
     for one in range(classes.max() + 1):
         members = rng.permutation(np.flatnonzero(classes == one))
         taken[members[: max(_AT_LEAST, round(size * len(members) / len(classes)))]] = True
-    return keep_rows(problem, taken), np.flatnonzero(~taken)
+    return taken
+
+
+def class_codes(Y: Array) -> Index:
+    """The number of each sample's class, from its labels in the classifiers."""
+    if Y.shape[1] == 1:
+        return np.unique(Y[:, 0], return_inverse=True)[1].ravel()
+    return np.unique(Y, axis=0, return_inverse=True)[1].ravel()
 
 
 def keep_rows(problem: Problem, taken: NDArray[np.bool_]) -> Problem:
@@ -142,7 +170,7 @@ def hold_out(problem: Problem, share: float) -> tuple[Problem, Index] | None:
     None if a class would have fewer than ten of them.
     """
     rng = np.random.default_rng(0)
-    classes = np.unique(problem.classifiers.Y, axis=0, return_inverse=True)[1].ravel()
+    classes = class_codes(problem.classifiers.Y)
     held = np.zeros(len(classes), dtype=bool)
     for one in range(classes.max() + 1):
         members = rng.permutation(np.flatnonzero(classes == one))
