@@ -78,7 +78,7 @@ $(BENCH_STAMP): pyproject.toml
 	$(BENCH_BIN)/python $(INSTALL) -e ".[bench]"
 	touch $@
 
-# Hours, and on from where it was interrupted; DAILY=1 takes minutes, ONLY=forgery is one trial, RECORD=1 keeps the figures.
+# Hours, and on from where it was interrupted; DAILY=1 has small sizes, ONLY=forgery is one trial, RECORD=1 keeps the figures.
 trials: $(STAMP)
 	$(BIN)/python trials/run.py $(if $(ONLY),--only $(ONLY)) $(if $(DAILY),--daily) $(if $(SIZE),--size $(SIZE)) $(if $(RECORD),--record)
 

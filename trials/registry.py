@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 
+from scipy.stats import binom
 from trials.bombs import bomb_trial
 from trials.bombs import cases as bombs
 from trials.clusters import cluster_trials
@@ -29,6 +30,8 @@ from trials.subsets import subset_trial
 from trials.threads import thread_trial
 from trials.times import time_pieces
 
+_CHANCE = 0.01
+"""A count of a sample is worse if it would be as large by chance less often than this."""
 Outcome = tuple[Counter, list[str]]
 Piece = tuple[str, Callable[[], Outcome]]
 
@@ -49,8 +52,9 @@ class Goal:
         """Whether the count is larger than the recorded one, whose trial may have been larger or smaller."""
         if counts.get(self.of, 0) == 0:
             return True
-        if self.share:
-            return counts.get(self.count, 0) > self.share * counts[self.of]
+        if self.share:  # of a sample: a few more than the share, or the recorded one, may be chance
+            known = recorded.get(self.count, 0) / max(1, recorded.get(self.of, 0))
+            return float(binom.sf(counts.get(self.count, 0) - 1, counts[self.of], max(self.share, known))) < _CHANCE
         allowed = recorded.get(self.count, 0) * max(1.0, counts[self.of] / max(1, recorded.get(self.of, 0)))
         return counts.get(self.count, 0) > allowed
 
@@ -159,7 +163,7 @@ TRIALS = (
         "Certificates of columns against rational arithmetic, by decade of the condition number",
         _exact,
         100_000,
-        4_000,
+        1_500,
         (Goal("violated", "problems"), Goal("honest, not verified", "problems")),
     ),
     Trial(
@@ -178,7 +182,7 @@ TRIALS = (
         "SVMs by linear programs against HiGHS and libsvm",
         _seeds("programs", program_trial),
         10_000,
-        300,
+        150,
         (Goal("violated", "programs"),),
     ),
     Trial(
@@ -186,7 +190,7 @@ TRIALS = (
         "Bounds on scores, rankers against L-BFGS, and promises of recall against resampling",
         _ranking,
         1_000,
-        60,
+        30,
         (Goal("violated", "problems"),),
     ),
     Trial(
@@ -194,7 +198,7 @@ TRIALS = (
         "Bounds over all choices of columns against all choices",
         _seeds("subsets", subset_trial),
         3_000,
-        100,
+        60,
         (Goal("violated", "problems"),),
     ),
     Trial(
@@ -210,7 +214,7 @@ TRIALS = (
         "Malformed files and places through the commands",
         _inputs,
         10_000,
-        300,
+        100,
         (Goal("violated", "inputs"),),
     ),
     Trial(
@@ -226,7 +230,7 @@ TRIALS = (
         "Changed bytes into every reader of files, certificates and models",
         _seeds("readers", reader_piece),
         2_000,
-        30,
+        60,
         (Goal("violated", "files"),),
     ),
     Trial(
@@ -250,7 +254,7 @@ TRIALS = (
         "Writers of one file, full disks, read-only folders, clocks that jump, workers without a parent",
         place_pieces,
         20,
-        2,
+        1,
         (Goal("violated", "places"),),
         alone=True,
     ),
@@ -259,7 +263,7 @@ TRIALS = (
         "Workers of a cluster and clients that are killed in a fit, which goes on to the same result",
         _clusters,
         100,
-        5,
+        2,
         (Goal("violated", "killed"),),
         alone=True,
     ),

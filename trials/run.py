@@ -3,7 +3,7 @@
 All of trials/registry.py, or those that are named. What is wrong is printed as it is found, and a table of figures at
 the end. Results are kept in build/trials: an interrupted run goes on where it was, as long as the sources are the same.
 The exit code is 1 if a figure is worse than the recorded one (trials/figures.json), which --record replaces. Sizes are
-those for hours, with --daily those for minutes, with --size any.
+those for hours, with --daily small ones, with --size any.
 """
 
 import argparse

@@ -3,6 +3,7 @@
 Those of linear programs and rankers are in `test_program_trials.py` and `test_ranking_trials.py`.
 """
 
+import ast
 import json
 import os
 import subprocess
@@ -13,14 +14,14 @@ from functools import partial
 
 import numpy as np
 import pytest
-from trials import clusters, features, interrupts, kills, places, record, registry, run, subsets, times
+from trials import clusters, features, interrupts, kills, mutants, places, record, registry, run, subsets, times
 from trials import inputs as inputs_trial
 from trials.bad_calls import Case, takes_weights
 from trials.bombs import bomb_trial
 from trials.exact import trial
 from trials.forgeries import Tally, honest_certificates, try_all
 from trials.fuzz import fuzz_trial
-from trials.mutants import all_mutants, mutant_trial
+from trials.mutants import REASONS, all_mutants, changes, mutant_trial, reason_of
 from trials.readers import escape, readers
 from trials.subsets import subset_trial
 from trials.threads import blas_threads, thread_trial
@@ -224,13 +225,30 @@ def test_a_loss_that_is_changed_and_tests_that_do_not_look(tmp_path):
         "from rarefy.core.losses.roots import increasing_root\n\n\ndef test():\n"
         "    assert increasing_root(lambda x: (x - 1.0, 1.0), 0.0, 3.0, 2.0) == 1.0\n"
     )
-    assert mutant_trial(path, i, line, what, [str(looks)]) == (Counter(mutants=1, killed=1), [])
+    assert mutant_trial(path, i, line, what, [str(looks)]) == (
+        Counter({"mutants": 1, "killed": 1, "out of time": 0}),
+        [],
+    )
     counts, wrong = mutant_trial(path, i, line, what, [str(does_not)])
-    assert counts == Counter(mutants=1, survived=1)
+    assert counts == Counter(mutants=1, survived=1, explained=0)
     assert wrong == [f"{path}:{line}: {what}"]
     goal = next(one for one in registry.TRIALS if one.name == "mutation").goals[0]
     assert not goal.met(counts)
     assert goal.met(Counter(mutants=100, survived=5))
+    assert not goal.met(Counter(mutants=100, survived=6))
+    assert not goal.worse(Counter(mutants=100, survived=8), {})  # by chance in one of eight samples
+    assert goal.worse(Counter(mutants=100, survived=12), {})
+    assert goal.worse(Counter(mutants=100, survived=20), {"mutants": 100, "survived": 8})
+    assert not goal.worse(Counter(mutants=100, survived=12), {"mutants": 100, "survived": 8})
+
+
+def test_what_guards_against_faults_of_programs_is_no_mutant_and_reasons_belong_to_one_line():
+    source = "@dataclass(frozen=True)\nclass A:\n    x = 2\n\n\nf = [i + j for i, j in zip(a, b, strict=True)]"
+    assert [what for _, what, _ in changes(ast.parse(source))] == ["2 to 3", "Add to Sub in i + j"]
+    tests = mutants.tests_of("src/rarefy/core/solvers/central_path.py")  # box_lp uses it
+    assert {"tests/unit/test_box_lp.py", "tests/properties/test_box_lp.py"} <= set(tests[:4])
+    explained = [(path, line) for path, _, line, what in all_mutants() if reason_of(path, line, what)]
+    assert len(set(explained)) == len(REASONS)
 
 
 @unix

@@ -57,9 +57,24 @@ def test_a_program_with_curvature_solved_by_hand():
     found = program([[1], [1]], [0, 0], [0, 0], [1, 9], rhs=[3], curvature=[1, 1]).solve()
     np.testing.assert_allclose(found.x, [1, 2], atol=1e-5)
     assert found.objective == pytest.approx(2.5)
+    assert found.bound == pytest.approx(2.5)
     free = program([[1], [1]], [0, 0], [-inf, -inf], [inf, inf], rhs=[3], curvature=[1, 1]).solve()
     np.testing.assert_allclose(free.x, [1.5, 1.5])
     assert free.y == pytest.approx([1.5])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_bound_is_the_least_value_of_the_lagrangian_over_the_box(seed):
+    """With curvature for two of three variables, whatever the multipliers; by looking at many points."""
+    rng = np.random.default_rng(seed)
+    lower, width = rng.uniform(-3.0, 1.0, 3), rng.uniform(0.5, 4.0, 3)
+    A, c, curvature = rng.standard_normal((3, 2)), rng.standard_normal(3), np.array([0.0, 0.5, 2.0])
+    p = Program(DenseRows(A), np.zeros((0, 2)), c, lower, lower + width, rng.standard_normal(2), curvature)
+    y, x = 2.0 * rng.standard_normal(2), lower + 0.4 * width
+    points = lower + np.linspace(0.0, 1.0, 2001)[:, None] * width
+    least = (c * points + 0.5 * curvature * points**2 - points * (A @ y)).min(axis=0).sum() + p.rhs @ y
+    assert p.bound(x, y, p.reduced_costs(x, p.times(y))) == pytest.approx(least, abs=1e-5 * np.abs(points).max() ** 2)
+    assert p.value(x) == pytest.approx(c @ x + 0.5 * curvature @ (x * x))
 
 
 def test_fixed_variables_stay_where_they_are_to_the_last_digit():

@@ -292,3 +292,9 @@ def test_a_search_among_sparse_samples_takes_the_longer_the_more_entries_there_a
         < _relief._SECONDS
         < 10**6 * _nearest.seconds_of_a_search(dense, 1)
     )
+
+
+def test_the_1_norm_svm_of_many_samples_has_no_matrix_of_all_pairs():
+    """Of 200 000 samples that would be one of 320 GB."""
+    X, y = labelled(200_000, 3)
+    assert set(LPSVMSelector(C=1.0).fit(X, y).get_support(indices=True)) >= {1, 2}

@@ -134,6 +134,15 @@ def test_direct_program_equals_highs_at_every_penalty(exponent, norm):
     assert found.w.shape == (3, 5)
 
 
+@pytest.mark.parametrize(("seed", "alpha"), [(4, 0.1), (5, 1e-3), (11, 1e-6), (11, 1e-3)])
+def test_gaps_of_the_maximum_norm_are_never_negative(seed, alpha):
+    """These once were, by up to 1.5e-7."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((60, 4)) * 10.0 ** rng.uniform(-2, 2), rng.integers(0, 2 + seed % 2, 60)
+    model = SubspaceLPSVC(norm="inf", alpha=alpha, random_state=0, n_components=12).fit(X, y)
+    assert np.min(model.duality_gap_) >= 0.0
+
+
 def test_one_against_rest_shares_the_subspace_and_threads_change_nothing():
     X, y = load_digits(n_class=4, return_X_y=True)
     X, y = X[:300], y[:300]

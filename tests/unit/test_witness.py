@@ -7,7 +7,7 @@ import pytest
 
 from oracles.exact import dual_value, primal_value
 from rarefy.core.certificates.subset import SubsetBound, SubsetBounds
-from rarefy.core.certificates.witness import Witnesses, lower_bound, objective_above, upper_bound
+from rarefy.core.certificates.witness import Witnesses, gains_below, lower_bound, objective_above, upper_bound
 from rarefy.core.linalg.rows import as_rows
 from rarefy.core.losses.margins import LOSSES, MarginLoss
 
@@ -121,3 +121,21 @@ def test_settled_groups_by_forcing_each_in_and_out():
                 bounds[g in S].append(found.base - 0.5 * found.high[list(S)].sum())
             assert always[g] == (min(bounds[False], default=np.inf) > value)
             assert never[g] == (min(bounds[True], default=np.inf) > value)
+
+
+@pytest.mark.parametrize(
+    ("loss", "height"), [("squared", 1e6), ("squared_hinge", 1.0), ("hinge", 1.0), ("logistic", 1.0)]
+)
+def test_what_a_sum_gains_by_not_being_zero_is_taken_off(loss, height):
+    """One dual variable more of either sign proves no more than the balanced ones, also with large responses."""
+    rng = np.random.default_rng(0)
+    rule, costs = MarginLoss(loss), np.full(8, 2.0)
+    y = height * np.where(np.arange(8) % 2, 1.0, -1.0)
+    beta = rule.balanced(y, rng.uniform(0.2, 0.8, 8) * y, costs)
+    balanced = gains_below(rule, y, costs, beta, 0.0, 1.0)
+    assert balanced == pytest.approx(float(rule.gains(y, beta, costs).sum()), rel=1e-9)
+    for i in range(8):
+        for sign in (-1.0, 1.0):
+            off = beta.copy()
+            off[i] += sign * 0.5e-9 * np.abs(beta).sum()
+            assert gains_below(rule, y, costs, off, 0.0, 1.0) < balanced

@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rarefy.core.linalg.rows import Array, Rows
+from rarefy.core.linalg.rows import Array, Index, Rows
 from rarefy.core.solvers.interior_point import LARGE, Factor, Newton, Point, Program
 from rarefy.core.solvers.near_lp import FAR, NEAR, solve_near
 
@@ -174,15 +174,23 @@ class _Search:
             n_iter += 1
             waited += _tiresome(length)
         if closest[0] > self.tol:
-            for at in (point, closest[1]):  # multipliers that grew beyond measure have lost their digits
-                x[work] = at.x
-                verdict = _no_solution(whole, x, at.y, self.norms)
-                if verdict is not None:
-                    return _finish(whole, x, verdict[1], n_iter, verdict[0])
+            # Multipliers that grew beyond measure have lost their digits: the closest point may still prove it.
+            found = self._without_solution((point, closest[1]), work, x, n_iter)
+            if found is not None:
+                return found
         # Late steps can lose what had been reached.
         error, point = closest if closest[0] <= self.tol else self._with_plain_multipliers(p, *closest)
         x[work] = point.x
         return _finish(whole, x, point.y, n_iter, "optimal" if error <= self.tol else "stalled")
+
+    def _without_solution(self, points: tuple[Point, ...], work: Index, x: Array, n_iter: int) -> BoxLP | None:
+        """What the first of some points says that proves that there is no solution; None if none does."""
+        for at in points:
+            x[work] = at.x
+            verdict = _no_solution(self.program, x, at.y, self.norms)
+            if verdict is not None:
+                return _finish(self.program, x, verdict[1], n_iter, verdict[0])
+        return None
 
     def _near(self, y: Array, at_least: int, n_iter: int) -> BoxLP | None:
         """A solution that is found from multipliers y by working on few variables."""
