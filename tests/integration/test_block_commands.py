@@ -89,10 +89,10 @@ def test_certificates_of_a_folder_hold_for_the_table_and_the_other_way_round(pla
 
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".parquet", ".npz", ""])
 def test_kept_columns_are_written_block_by_block(place, tmp_path, ending):
-    folder, frame, data = place
+    _, frame, data = place
     many = tmp_path / "many"
-    blocks.from_arrays(many, ((block[i : i + 40], data.target[i : i + 40]) for block in data.blocks()
-                       for i in range(0, 150, 40)), columns=data.columns, block_rows=40, target_name="class")  # fmt: skip
+    parts = ((block[i : i + 40], data.target[i : i + 40]) for block in data.blocks() for i in range(0, 150, 40))
+    blocks.from_arrays(many, parts, columns=data.columns, block_rows=40, target_name="class")
     assert blocks.open(many).n_blocks == 4
     out, options = tmp_path / f"kept{ending}", ("--target", "class", "--keep", 3)
     run("select", many, *options, "--out", out)
@@ -116,7 +116,7 @@ def test_kept_columns_are_written_block_by_block(place, tmp_path, ending):
 
 
 def test_models_of_a_folder_score_tables_and_folders(place, tmp_path):
-    folder, frame, data = place
+    folder, frame, _ = place
     ill = (frame["class"] == "ill").to_numpy()
     for command, options in (
         ("select", ("--target", "class", "--keep", 3)),

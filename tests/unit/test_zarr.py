@@ -91,7 +91,7 @@ def test_damage_is_noticed(tmp_path):
     whole = bytearray(chunk.read_bytes())
     whole[40] ^= 1
     chunk.write_bytes(whole)
-    with pytest.raises(BlockError, match="Rows 0 to 299 of .* cannot be read"):
+    with pytest.raises(BlockError, match=r"Rows 0 to 299 of .* cannot be read"):
         BSSSelector(5, rank=3).fit(data)
     chunk.unlink()
     with pytest.raises(BlockError, match="lacks chunks: 5 of 6"):
