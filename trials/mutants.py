@@ -33,6 +33,7 @@ REASONS = {
         "best, done, step = tried, count, 2 * step",
     ): "a search in longer steps: speed only",
     ("sparsify/candidates.py", "GtE to Gt in best.slack >= 0.0", "better ="): "differs for a slack of exactly zero",
+    ("solvers/interior_point.py", "0 to 1", "if longer[0]"): "whether one more corrector is worth it: speed only",
     ("solvers/interior_point.py", "min to max", "if longer[0]"): "whether one more corrector is worth it: speed only",
     ("solvers/rank_one_sdp.py", "0.5 to 1.0", "_SHORTER ="): "one of the shares of a step that are tried: speed only",
     ("solvers/box_lp.py", "Gt to GtE in slopes > 0.0", "reach ="): "differs where a slope is 0 and its bound infinite",
