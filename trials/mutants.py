@@ -26,6 +26,7 @@ SECONDS = 400
 """Of processor time for the tests of one mutant: the tests of the unchanged module take less than a third."""
 REASONS = {
     ("certificates/pencil.py", "1e+60 to 2e+60", "size = "): "scaling by a power of two changes nothing but rounding",
+    ("sparsify/adaptive.py", "max to min", "Q = Q"): "how large rounding may be: no data are known where it matters",
     ("sparsify/bss.py", "Pow to Mult in e ** 3", "decomposition, resolvents, scores ="): "estimates a time: speed only",
     (
         "sparsify/reweight.py",
