@@ -26,6 +26,7 @@ SECONDS = 400
 """Of processor time for the tests of one mutant: the tests of the unchanged module take less than a third."""
 REASONS = {
     ("certificates/pencil.py", "1e+60 to 2e+60", "size = "): "scaling by a power of two changes nothing but rounding",
+    ("sparsify/adaptive.py", "max to min", "Q = Q"): "how large rounding may be: no data are known where it matters",
     ("sparsify/bss.py", "Pow to Mult in e ** 3", "decomposition, resolvents, scores ="): "estimates a time: speed only",
     (
         "sparsify/reweight.py",
@@ -33,6 +34,7 @@ REASONS = {
         "best, done, step = tried, count, 2 * step",
     ): "a search in longer steps: speed only",
     ("sparsify/candidates.py", "GtE to Gt in best.slack >= 0.0", "better ="): "differs for a slack of exactly zero",
+    ("solvers/interior_point.py", "0 to 1", "if longer[0]"): "whether one more corrector is worth it: speed only",
     ("solvers/interior_point.py", "min to max", "if longer[0]"): "whether one more corrector is worth it: speed only",
     ("solvers/rank_one_sdp.py", "0.5 to 1.0", "_SHORTER ="): "one of the shares of a step that are tried: speed only",
     ("solvers/box_lp.py", "Gt to GtE in slopes > 0.0", "reach ="): "differs where a slope is 0 and its bound infinite",
