@@ -1,6 +1,7 @@
 """The SVMs that share one weighted kernel: one SVM for two classes, otherwise one for each class against the others."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -24,6 +25,8 @@ class Classifiers:
     costs: Array
     penalty: Penalty
     loss: SmoothedHinge = SmoothedHinge()
+    quadratic: ClassVar[bool] = False
+    """Whether the second derivatives of the losses are the same everywhere."""
 
     def losses(self, T: Array) -> tuple[float, Array, Array]:
         """The sum of the losses at scores T, with two derivatives in the scores."""

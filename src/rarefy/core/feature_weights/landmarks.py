@@ -171,13 +171,17 @@ class LandmarkProblem:
         of = self.problem.classifiers
         v, b = T.T @ (Kp @ self.B[:, c]), float(self.b[c])
         F = self._scores((T @ v)[:, None], np.array([b]))[:, 0]
+        last, before = np.zeros(len(v) + 1), np.inf
         for _ in range(_STEPS):
             losses, first, second = of.losses_of(c, F)
             step, shift, decrease = self._step(T, v, first, second)
             if decrease <= _ENOUGH * abs(0.5 * float(v @ v) + losses):
                 break
+            if of.quadratic:  # the Hessian of some samples is then the same at every step: conjugate gradients
+                last = np.append(step, shift) + decrease / before * last
+                step, shift, before = last[:-1], float(last[-1]), decrease
             moved = self._scores((T @ step)[:, None], np.array([shift]))[:, 0]
-            length = of.length(c, F, moved, float(v @ step), float(step @ step), _LONGEST)
+            length = of.length(c, F, moved, float(v @ step), float(step @ step), np.inf if of.quadratic else _LONGEST)
             v, b, F = v + length * step, b + length * shift, F + length * moved
         return T @ v, b, 0.5 * float(v @ v) + of.losses_of(c, F)[0]
 

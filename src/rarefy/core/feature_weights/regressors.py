@@ -9,6 +9,7 @@ weights are the same.
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,7 @@ class Regressors(Classifiers):
     """Responses in place of labels."""
 
     loss: SmoothedHinge = _EverywhereCurved(_HALF)
+    quadratic: ClassVar[bool] = True
 
     def losses(self, T: Array) -> tuple[float, Array, Array]:
         residual, C = T - self.Y, self.costs[:, None]
