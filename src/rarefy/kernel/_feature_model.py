@@ -56,8 +56,8 @@ from rarefy.kernel._feature_samples import (
     to_dense,
 )
 
-LARGEST = 3000
-"""Samples up to which all of them have a kernel function by default."""
+LARGEST = 1500
+"""Samples up to which all of them have a kernel function by default: with more that takes several times as long."""
 LANDMARKS = 500
 """Kernel functions for more samples than that."""
 SAMPLE = 1000

@@ -45,7 +45,7 @@ class KernelFeatureRegressor(SelectionTable, FeatureWeightsModel, RegressorMixin
     The same as :class:`KernelFeatureSelector` for a numeric response: ``1/2 ||f||^2 + C sum of (y - f(x))^2 + mu sum_k
     z_k`` is minimised over the regression function f and the weights z_k >= 0 of the features inside a Gaussian kernel.
     The response is centred and divided by its standard deviation first. Kernel matrices of all samples are computed for
-    up to 3000 of them; for more there is a landmark form, and data in blocks are taken.
+    up to 1500 of them; for more there is a landmark form, and data in blocks are taken.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class KernelFeatureRegressor(SelectionTable, FeatureWeightsModel, RegressorMixin
     prune : float, default=0.2
         Share of the largest weight below which features are dropped; the others are learned again.
     n_landmarks : int, None or "auto", default="auto"
-        Number of kernel functions, see :class:`KernelFeatureSelector`; "auto" means as many as samples for up to 3000
+        Number of kernel functions, see :class:`KernelFeatureSelector`; "auto" means as many as samples for up to 1500
         of them, and 500 for more. There is no `curvature_` with fewer than samples.
     validation_fraction : float or None, default=0.25
         Share of the samples that are left out of an additional fit, to see whether it explains them; a warning says if

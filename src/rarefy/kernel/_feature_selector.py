@@ -81,7 +81,7 @@ class KernelFeatureSelector(CertifiedFeatureWeights, SelectionTable, FeatureWeig
         starts, and then from all samples for a classifier in the span of the kernel functions of so many random
         samples. Of more than 65 536 samples, and of blocks that would take more than a quarter of `memory_budget`, a
         part is looked at in all features, and all samples in those that were chosen from it. None means as many as
-        samples; "auto" means that for up to 3000 samples, and 500 for more.
+        samples; "auto" means that for up to 1500 samples, and 500 for more.
     validation_fraction : float or None, default=0.25
         Share of the samples of each class that are left out of an additional fit, to see whether it predicts them
         better than chance; a warning says if it does not. None means no such fit; nor is there one if a class has
