@@ -82,6 +82,7 @@ SMALL_GRIDS = {
     KernelFeatureSelectorCV: KernelFeatureSelectorCV(
         KernelFeatureSelector(tol=1.0), Cs=[1.0], mus=[1.0], inits=["ones"], cv=2
     ),
+    SubspaceLPSVCCV: SubspaceLPSVCCV(alphas=[0.1, 1.0], gammas=["mean_distance"], cv=2),
 }
 FIRST = list({type(e): e for e in reversed(INSTANCES)}.values())
 

@@ -17,7 +17,7 @@ from rarefy.core.linalg.rows import DenseRows
 from rarefy.core.svm.norm_svm import direct_svm, norm_svm
 from rarefy.core.svm.rough_svm import rough_multipliers
 from rarefy.exceptions import DegenerateDataError, ParameterError
-from rarefy.kernel import KernelSubspace, SubspaceLPSVC
+from rarefy.kernel import KernelSubspace, SubspaceLPSVC, _subspace_programs
 from rarefy.kernel._extraction import Subspace
 from rarefy.kernel._subspace_programs import SubspacePrograms
 
@@ -154,6 +154,24 @@ def test_one_against_rest_shares_the_subspace_and_threads_change_nothing():
         alone = norm_svm(rows(D), np.where(y == c, 1.0, -1.0), 0.1, np.ones(len(y)))
         np.testing.assert_allclose(alone.w[0], two[c], atol=1e-8)
     assert np.all(model.duality_gap_ <= 1e-7 * (1 + model.objective_))
+
+
+def test_small_programs_start_no_threads(monkeypatch):
+    """Starting and joining threads takes longer than they do, for each of the hundreds of fits of a grid."""
+    asked = []
+
+    def solved_in_turn(function, tasks, *, n_jobs, **options):
+        asked.append(n_jobs)
+        return [function(*task) for task in tasks]
+
+    monkeypatch.setattr(_subspace_programs, "blas_threads", lambda: 4)
+    monkeypatch.setattr(_subspace_programs, "run_parallel", solved_in_turn)
+    X, y = make_classification(60, 4, n_informative=3, n_redundant=0, n_classes=3, random_state=0)
+    model = SubspaceLPSVC(n_components=3, random_state=0).fit(X, y)
+    monkeypatch.setattr(_subspace_programs, "_WORTH_THREADS", 0.0)
+    again = clone(model).fit(X, y)
+    assert asked == [1, 3]  # of three classes
+    np.testing.assert_array_equal(again.coef_, model.coef_)
 
 
 @pytest.mark.parametrize("norm", [1, 2, "inf"])

@@ -24,6 +24,10 @@ from rarefy.core.svm.rough_svm import rough_multipliers, rough_norm_svms
 from rarefy.exceptions import DegenerateDataError, ParameterError
 from rarefy.kernel._extraction import Subspace
 
+_WORTH_THREADS = 1e7
+"""Products of entries in the Gram matrices of all classes from which threads pay: to start and to join them takes ten
+milliseconds or more."""
+
 
 @dataclass(frozen=True)
 class Solution:
@@ -79,10 +83,20 @@ class SubspacePrograms:
 
     def solve(self, alpha: float, before: Solution | None = None, *, n_jobs: int | None = None) -> Solution:
         """Solve all programs for one alpha, starting from a solution for another one."""
+        jobs = self._jobs(n_jobs)
         with threads_over(self.rows.shape[0] * self.rows.shape[1]):
-            return self._solve(alpha, before, n_jobs)
+            return self._solve(alpha, before, jobs)
 
-    def _solve(self, alpha: float, before: Solution | None, n_jobs: int | None) -> Solution:
+    def _jobs(self, n_jobs: int | None) -> int:
+        """How many programs are solved at a time: one class a thread keeps all busy, which small products do not."""
+        if n_jobs is not None:
+            return effective_n_jobs(n_jobs)
+        m, k = self.rows.shape
+        if self.n_classes * m * k**2 < _WORTH_THREADS:
+            return 1
+        return max(effective_n_jobs(None), blas_threads())
+
+    def _solve(self, alpha: float, before: Solution | None, jobs: int) -> Solution:
         if self.is_direct:
             return Solution((self._direct(alpha, None if before is None else before.programs[0].multipliers),))
         positives = [1] if self.n_classes == 2 else list(range(self.n_classes))
@@ -90,8 +104,6 @@ class SubspacePrograms:
             return self._until_predictions_settle(positives, alpha)
         starts = self._starts(positives, alpha) if before is None else self._from_neighbour(positives, alpha, before)
         tasks = [(positive, alpha, start) for positive, start in zip(positives, starts, strict=True)]
-        # One class a thread keeps all of them busy, which the small products of one program do not.
-        jobs = max(effective_n_jobs(), blas_threads()) if n_jobs is None else effective_n_jobs(n_jobs)
         jobs = min(jobs, len(tasks))
         with one_thread() if jobs > 1 else nullcontext():
             found = run_parallel(self._one_against_rest, tasks, n_jobs=jobs, label="linear programs", threads=True)
