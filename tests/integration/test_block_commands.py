@@ -242,3 +242,11 @@ def test_standardized_blocks_are_what_scikit_learn_makes_of_the_array(tmp_path):
     for wrong in ((np.zeros(6), None), (np.zeros(5), np.ones(5)), (np.zeros(6), np.zeros(6))):
         with pytest.raises(rarefy.exceptions.ParameterError, match="mean and scale"):
             data.standardized(*wrong)
+
+
+def test_a_target_that_is_not_asked_for_is_mentioned(place):
+    folder, _, _ = place
+    for command in (("select", folder / "data", "--keep", 4), ("certify", folder / "data", "--columns", "x0,x1")):
+        assert "Its target, class, is not used without --target class." in run(*command).stderr
+        assert "Its target" not in run(*command, "--target", "class").stderr
+    assert "Its target" not in run("select", folder / "new", "--keep", 4).stderr

@@ -19,6 +19,7 @@ from rarefy.core.feature_weights.landmarks import (
 from rarefy.core.feature_weights.samples import merged, sample_rows, standardized
 from rarefy.core.feature_weights.whole import whole_problem
 from rarefy.core.linalg.rows import as_rows
+from rarefy.core.linalg.threads import blas_threads
 from rarefy.exceptions import MemoryBudgetError
 from rarefy.kernel import KernelFeatureRegressor, KernelFeatureSelector, KernelFeatureSelectorCV
 from rarefy.kernel._feature_grid import score_grid
@@ -251,3 +252,21 @@ def test_shares_of_classes_are_kept():
     some, others = sample_rows(two_class_problem(X, np.arange(2000) < 300, 4.0), 400)
     assert (len(some.X), len(others)) == (400, 1600)
     assert np.sum(some.classifiers.Y > 0) == 60
+
+
+def test_searches_use_one_blas_thread(monkeypatch, small):
+    """Their products are small: two threads take longer, by the clock as well."""
+    X, y = crossed(4095, 4)
+    with two_class_problem(X, y, 1.0).threads():
+        assert blas_threads() == 1
+    seen = []
+
+    def watched(*arguments):
+        seen.append(blas_threads())
+        return landmark_selection(*arguments)
+
+    for place in ("rarefy.kernel._feature_model", "rarefy.core.feature_weights.whole"):
+        monkeypatch.setattr(f"{place}.landmark_selection", watched)
+    X, y = crossed(4500, 4)
+    KernelFeatureSelector(init="interactions", validation_fraction=None).fit(X, y)
+    assert seen == [1, 1]  # a part of the samples, then all

@@ -19,6 +19,7 @@ from rarefy.config import config_context
 from rarefy.exceptions import ParameterError, RarefyError
 from rarefy.tables._messages import one_line
 from rarefy.workflows.reading import Reading
+from rarefy.workflows.stored import StoredTable
 
 OUTPUT = click.Path(dir_okay=False, path_type=Path)
 
@@ -113,6 +114,13 @@ def read(reading: Reading, remarks: Console) -> tuple[Any, Reading]:
     for note in table.notes:
         remarks.print(escape(note), highlight=False)
     return table, reading
+
+
+def mention_target(table: Any, target: str | None, remarks: Console) -> None:
+    """Say that a folder of blocks has a target, which is used where it is asked for only, as that of a table is."""
+    if target is None and isinstance(table, StoredTable) and table.data.target is not None:
+        name = escape(one_line(table.target_name))
+        remarks.print(f"Its target, {name}, is not used without --target {name}.", highlight=False)
 
 
 def read_again(reading: Reading, remarks: Console) -> Any:

@@ -58,6 +58,7 @@ def certify(
     settings: dict[str, Any] = {} if y is None else {"C": penalty} if holds_classes(y) else {"alpha": 0.5 / penalty}
     with common.working(remarks, "Certifying"):
         made = rarefy.certify(X, support, y=y, feature_names=preprocessing.names, **settings)
+    common.mention_target(table, target, remarks)
     if certificate is not None:
         write_certificate(CertificateFile(made, preprocessing, target, sample, seed), certificate, rarefy.__version__)
     if as_json:

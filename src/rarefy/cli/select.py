@@ -85,6 +85,7 @@ def select(
     table, reading = common.read(reading, remarks)
     with common.working(remarks, "Selecting"), common.resuming(reading, resume):
         made = select_table(table, target, keep=keep, method=method, C=penalty, impute=impute, seed=seed)
+    common.mention_target(table, target, remarks)
     if certificate is not None:
         made_file = CertificateFile(made.certificate, made.preprocessing, target, sample, seed)
         write_certificate(made_file, certificate, rarefy.__version__)

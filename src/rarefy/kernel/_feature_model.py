@@ -43,6 +43,7 @@ from rarefy.core.feature_weights.selection import (
 )
 from rarefy.core.feature_weights.whole import Whole, whole_problem
 from rarefy.core.linalg.rows import Array, Index, as_rows
+from rarefy.core.linalg.threads import one_thread
 from rarefy.core.losses.hinge import SmoothedHinge
 from rarefy.exceptions import DegenerateDataError, ParameterError
 from rarefy.kernel._feature_samples import (
@@ -190,13 +191,13 @@ class FeatureWeightsModel(ColumnSelector):
         landmarks = choose_landmarks(problem, m, self._settings().seed)
         kept = current_config().memory_budget / 4.0
         settings = LandmarkSettings(tol=float(self.tol), prune=float(self.prune), kept=kept)
-        with problem.threads():
+        with one_thread():  # blocks of kernel values stay in a cache, and products with them are too small for two
             found = [
                 landmark_selection(problem.with_mu(float(mu)), one.group_weights, landmarks, settings)
                 for mu, one in zip(own_mus, rough, strict=True)
             ]
-        if whole is not None and not whole.all_taken:
-            found = [whole.finish(one, float(mu), landmarks, settings) for mu, one in zip(mus, found, strict=True)]
+            if whole is not None and not whole.all_taken:
+                found = [whole.finish(one, float(mu), landmarks, settings) for mu, one in zip(mus, found, strict=True)]
         return found, checked
 
     def _learn_from_some(

@@ -118,8 +118,11 @@ class Problem:
         return other
 
     def threads(self) -> AbstractContextManager[Any]:
-        """One BLAS thread unless there are many samples or features: a search computes many small products."""
-        return threads_for(max(self.X.shape))
+        """One BLAS thread unless there are very many samples or features: a search computes many small products.
+
+        With 1400 samples two threads took 1.5 times as long by the clock as one, with 2200 samples 1.1 times.
+        """
+        return threads_for(max(self.X.shape) // 4)
 
     def kernel(self, centres: Index | None = None) -> FeatureKernel:
         """The kernel of all samples with some of them; None means with all."""

@@ -20,7 +20,6 @@ from rarefy.core.feature_weights.samples import Units, share_of_classes
 from rarefy.core.feature_weights.selection import FeatureSelection
 from rarefy.core.linalg.columns import column_deviations, dense_columns
 from rarefy.core.linalg.rows import Array, Index, Rows
-from rarefy.core.linalg.threads import threads_for
 
 _CONSTANT = 10.0 * float(np.finfo(np.float64).eps)
 """Standard deviations below this share of the mean are rounding."""
@@ -75,8 +74,7 @@ class Whole:
         )
         begin = np.ascontiguousarray(found.dual_coef.T), found.intercept
         settings = replace(settings, rounds=0)
-        with threads_for(problem.X.shape[0]):
-            own = landmark_selection(problem, found.group_weights[features], self.taken[landmarks], settings, begin)
+        own = landmark_selection(problem, found.group_weights[features], self.taken[landmarks], settings, begin)
         weights, shares = np.zeros(len(found.group_weights)), np.zeros(len(found.group_weights))
         weights[features], shares[features] = own.group_weights, own.group_weights * problem.scales
         return replace(
