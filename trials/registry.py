@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 
-from scipy.stats import binom
 from trials.bombs import bomb_trial
 from trials.bombs import cases as bombs
 from trials.clusters import cluster_trials
@@ -30,8 +29,6 @@ from trials.subsets import subset_trial
 from trials.threads import thread_trial
 from trials.times import time_pieces
 
-_CHANCE = 0.01
-"""A count of a sample is worse if it would be as large by chance less often than this."""
 Outcome = tuple[Counter, list[str]]
 Piece = tuple[str, Callable[[], Outcome]]
 
@@ -52,9 +49,8 @@ class Goal:
         """Whether the count is larger than the recorded one, whose trial may have been larger or smaller."""
         if counts.get(self.of, 0) == 0:
             return True
-        if self.share:  # of a sample: a few more than the share, or the recorded one, may be chance
-            known = recorded.get(self.count, 0) / max(1, recorded.get(self.of, 0))
-            return float(binom.sf(counts.get(self.count, 0) - 1, counts[self.of], max(self.share, known))) < _CHANCE
+        if self.share:
+            return counts.get(self.count, 0) > self.share * counts[self.of]
         allowed = recorded.get(self.count, 0) * max(1.0, counts[self.of] / max(1, recorded.get(self.of, 0)))
         return counts.get(self.count, 0) > allowed
 
@@ -163,7 +159,7 @@ TRIALS = (
         "Certificates of columns against rational arithmetic, by decade of the condition number",
         _exact,
         100_000,
-        1_500,
+        4_000,
         (Goal("violated", "problems"), Goal("honest, not verified", "problems")),
     ),
     Trial(
@@ -182,7 +178,7 @@ TRIALS = (
         "SVMs by linear programs against HiGHS and libsvm",
         _seeds("programs", program_trial),
         10_000,
-        150,
+        300,
         (Goal("violated", "programs"),),
     ),
     Trial(
@@ -190,7 +186,7 @@ TRIALS = (
         "Bounds on scores, rankers against L-BFGS, and promises of recall against resampling",
         _ranking,
         1_000,
-        30,
+        60,
         (Goal("violated", "problems"),),
     ),
     Trial(
@@ -198,7 +194,7 @@ TRIALS = (
         "Bounds over all choices of columns against all choices",
         _seeds("subsets", subset_trial),
         3_000,
-        60,
+        100,
         (Goal("violated", "problems"),),
     ),
     Trial(
@@ -214,7 +210,7 @@ TRIALS = (
         "Malformed files and places through the commands",
         _inputs,
         10_000,
-        100,
+        300,
         (Goal("violated", "inputs"),),
     ),
     Trial(
@@ -254,7 +250,7 @@ TRIALS = (
         "Writers of one file, full disks, read-only folders, clocks that jump, workers without a parent",
         place_pieces,
         20,
-        1,
+        2,
         (Goal("violated", "places"),),
         alone=True,
     ),
@@ -263,7 +259,7 @@ TRIALS = (
         "Workers of a cluster and clients that are killed in a fit, which goes on to the same result",
         _clusters,
         100,
-        2,
+        5,
         (Goal("violated", "killed"),),
         alone=True,
     ),

@@ -236,10 +236,8 @@ def test_a_loss_that_is_changed_and_tests_that_do_not_look(tmp_path):
     assert not goal.met(counts)
     assert goal.met(Counter(mutants=100, survived=5))
     assert not goal.met(Counter(mutants=100, survived=6))
-    assert not goal.worse(Counter(mutants=100, survived=8), {})  # by chance in one of eight samples
-    assert goal.worse(Counter(mutants=100, survived=12), {})
-    assert goal.worse(Counter(mutants=100, survived=20), {"mutants": 100, "survived": 8})
-    assert not goal.worse(Counter(mutants=100, survived=12), {"mutants": 100, "survived": 8})
+    assert goal.worse(Counter(mutants=100, survived=6), {"mutants": 100, "survived": 8})
+    assert not goal.worse(Counter(mutants=100, survived=5), {})
 
 
 def test_what_guards_against_faults_of_programs_is_no_mutant_and_reasons_belong_to_one_line():

@@ -56,7 +56,7 @@ class BlockZarr(BlockData):
 
     See Also
     --------
-    BlockFolder : Blocks in files of numpy, which are read in half the time.
+    BlockFolder : Blocks in files of numpy.
 
     Examples
     --------
