@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from oracles.linear_programs import assert_optimal, assert_proved_infeasible, best_value, highs, program, svm_dual
 from rarefy.core.linalg.rows import DenseRows, SparseRows
 from rarefy.core.solvers import box_lp, near_lp
+from rarefy.core.solvers.few_rows import FewRows
 from rarefy.core.solvers.interior_point import Factor, Newton, Point, Program
 
 inf = np.inf
@@ -69,7 +70,7 @@ def test_the_bound_is_the_least_value_of_the_lagrangian_over_the_box(seed):
     rng = np.random.default_rng(seed)
     lower, width = rng.uniform(-3.0, 1.0, 3), rng.uniform(0.5, 4.0, 3)
     A, c, curvature = rng.standard_normal((3, 2)), rng.standard_normal(3), np.array([0.0, 0.5, 2.0])
-    p = Program(DenseRows(A), np.zeros((0, 2)), c, lower, lower + width, rng.standard_normal(2), curvature)
+    p = Program(DenseRows(A), FewRows(np.zeros((0, 2))), c, lower, lower + width, rng.standard_normal(2), curvature)
     y, x = 2.0 * rng.standard_normal(2), lower + 0.4 * width
     points = lower + np.linspace(0.0, 1.0, 2001)[:, None] * width
     least = (c * points + 0.5 * curvature * points**2 - points * (A @ y)).min(axis=0).sum() + p.rhs @ y
@@ -389,7 +390,7 @@ def test_directions_solve_the_equations_though_the_gram_matrix_is_rounded(seed):
     heavy = np.arange(n) < k // 2
     x, y, z = rng.uniform(0.1, 0.9, n), rng.standard_normal(k), np.where(heavy, 1e-10, 1.0)
     c = A @ y + np.where(heavy, 0.0, rng.standard_normal(n))
-    p = Program(A, few, c, np.zeros(n), np.ones(n), rng.standard_normal(k), np.zeros(n))
+    p = Program(A, FewRows(few), c, np.zeros(n), np.ones(n), rng.standard_normal(k), np.zeros(n))
     newton = Newton(p, Point(x, y, p.times(y), z, z), p.reduced_costs(x, p.times(y)), p.rhs - p.sums(x))
     newton.factor = Factor(p.gram(newton.theta, rough=True))
     step = newton.towards(np.zeros(n), np.zeros(n))

@@ -23,6 +23,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rarefy.core.linalg.rows import Array, Index, Rows
+from rarefy.core.solvers.few_rows import FewRows
 from rarefy.core.solvers.interior_point import LARGE, Factor, Newton, Point, Program
 from rarefy.core.solvers.near_lp import FAR, NEAR, solve_near
 
@@ -108,7 +109,7 @@ def box_lp(
     k = A.shape[1]
     program = Program(
         A,
-        np.zeros((0, k)) if few is None else few,
+        FewRows(np.zeros((0, k)) if few is None else few),
         c,
         lower,
         upper,
@@ -136,7 +137,8 @@ class _Search:
         callback: Callable[[int, float], None] | None,
     ) -> None:
         self.program, self.fix, self.tol, self.max_iter, self.callback = program, fix, tol, max_iter, callback
-        self.gram, total = gram, gram + program.few.T @ program.few
+        self.gram, total = gram, gram.copy()
+        program.few.add_gram(total, np.ones(len(program.few)))
         self.least_squares = Factor(total)
         self.norms = np.sqrt(np.maximum(total.diagonal(), 0.0))
         self.scale = float(np.abs(program.c).max(initial=0.0)) or 1.0

@@ -19,6 +19,7 @@ import scipy.linalg as sl
 from rarefy.core.linalg.cholesky import lifted_cholesky
 from rarefy.core.linalg.rows import Array, Index, Rows
 from rarefy.core.linalg.threads import threads_for
+from rarefy.core.solvers.few_rows import FewRows
 
 _ROUGH = 1e-3
 LARGE = 1e7
@@ -36,7 +37,7 @@ class Program:
     """A program: the one that was asked for, or its restriction to some of the variables."""
 
     A: Rows
-    few: Array
+    few: FewRows
     c: Array
     lower: Array
     upper: Array
@@ -61,18 +62,19 @@ class Program:
 
     def times(self, y: Array) -> Array:
         """[A; B] y."""
-        return np.concatenate([self.A @ y, self.few @ y])
+        return np.concatenate([self.A @ y, self.few.times(y)])
 
     def sums(self, x: Array) -> Array:
         """[A; B]^T x."""
         n = self.A.shape[0]
-        return self.A.T @ x[:n] + x[n:] @ self.few
+        return self.A.T @ x[:n] + self.few.sums(x[n:])
 
     def gram(self, w: Array, *, rough: bool) -> Array:
         """[A; B]^T diag(w) [A; B]."""
         n = self.A.shape[0]
-        half = np.sqrt(w[n:, None]) * self.few
-        return self.A.gram(w[:n], rough=rough) + half.T @ half
+        G = self.A.gram(w[:n], rough=rough)
+        self.few.add_gram(G, w[n:])
+        return G
 
     def reduced_costs(self, x: Array, fit: Array) -> Array:
         """Derivative of the Lagrangian in x, where `fit` is [A; B] y."""
@@ -108,7 +110,7 @@ class Program:
         resting[index] = 0.0
         return Program(
             self.A if len(many) == n else self.A.subset(many),
-            self.few[index[index >= n] - n],
+            self.few.subset(index[index >= n] - n),
             self.c[index],
             self.lower[index],
             self.upper[index],
