@@ -115,9 +115,12 @@ def verify(
     if not any(block.any() for _, block in X.blocks()):
         return Verification.refused("every entry of the data is zero")
     with threads_for(min(X.shape)):
-        found = _remeasure(X, indices, weights, claimed)
+        wide = X.shape[1] > X.shape[0]
+        T = _triangle(X.T if wide else X)
+        found = _remeasure(X, T, indices, weights, claimed)
         faults = [*_counts(found, claimed), *_eigenvalues(found.interval, claimed, tol)]
-        faults += [*_amounts(found, claimed, tol), *_explained(X, indices, found, claimed)]
+        # The triangle of X = Q T has the same lengths and angles of columns.
+        faults += [*_amounts(found, claimed, tol), *_explained(X if wide else DenseRows(T), indices, found, claimed)]
     low, high = found.interval.outward(-1.0, np.inf)
     if bound is not None and not max(1.0 - low, high - 1.0) <= bound + tol:
         faults.append(f"the distortion is {found.distortion:.6g}, above the bound {bound:.6g} of its method")
@@ -201,8 +204,6 @@ def _explained(X: Rows, indices: Index, found: _Found, claimed: Measurement) -> 
 
 def _span_share(X: Rows, indices: Index) -> float:
     """Share of the squared norm of X in the span of some columns, through their singular vectors."""
-    if X.shape[0] > X.shape[1]:  # the triangle of X = Q T has the same lengths and angles
-        X = DenseRows(_triangle(X))
     kept = X.T.take(indices).T
     U, s, _ = np.linalg.svd(kept, full_matrices=False)
     U = U[:, s > max(kept.shape) * EPS * float(s.max(initial=0.0))]
@@ -269,17 +270,16 @@ def _triangle(A: Rows) -> Array:
     return triangle
 
 
-def _remeasure(X: Rows, indices: Index, weights: Array, claimed: Measurement) -> _Found:
-    """What can be measured, without Gram matrices: tall-skinny QR, SVD of the triangle, Lanczos."""
+def _remeasure(X: Rows, T: Array, indices: Index, weights: Array, claimed: Measurement) -> _Found:
+    """What can be measured, without Gram matrices: SVD of the triangle, Lanczos."""
     n, d = X.shape
     wide = d > n
-    A = X.T if wide else X
-    _, sigma, Wt = np.linalg.svd(_triangle(A), full_matrices=False)
+    _, sigma, Wt = np.linalg.svd(T, full_matrices=False)
     floor = max(n, d) * EPS * float(sigma[0])  # numpy's rule for the rank of a matrix
     numerical_rank = _rank(sigma, floor, claimed)
     ell = max(1, min(claimed.rank, numerical_rank))
     leading = sigma[:numerical_rank]
-    V = _orthonormal_rows(A, indices, Wt[:numerical_rank].T / leading) if wide else Wt[:numerical_rank].T[indices]
+    V = _orthonormal_rows(X.T, indices, Wt[:numerical_rank].T / leading) if wide else Wt[:numerical_rank].T[indices]
     kept = V * weights[:, None]
     turn = _chosen_first(Wt[:numerical_rank], sigma[:numerical_rank], ell, claimed.choice)
     eigenvalues, outside2 = (np.nan, np.nan), np.nan  # what was chosen is not known, or is no choice
