@@ -11,6 +11,8 @@ from rarefy.core.linalg.rows import DenseRows, SparseRows
 from rarefy.core.solvers import box_lp, near_lp
 from rarefy.core.solvers.few_rows import FewRows
 from rarefy.core.solvers.interior_point import Factor, Newton, Point, Program
+from rarefy.core.svm.norm_svm import norm_svm
+from rarefy.core.svm.rough_svm import rough_multipliers
 
 inf = np.inf
 
@@ -111,6 +113,23 @@ def test_variables_are_left_out_also_when_the_middle_of_the_box_solves_the_equat
     assert min(counts[1:]) < 1000
 
 
+@pytest.mark.parametrize("S", [4, 8])
+def test_of_very_many_variables_few_are_worked_on_from_a_rough_start(S):
+    """With ten for each equation those that rest hold so much that the search begins anew over all."""
+    M, alpha, rng, counts = 20_000, 10.0, np.random.default_rng(0), []
+    y = np.where(rng.random(M) < 0.2, 1.0, -1.0)
+    D = rng.standard_normal((M, S))
+    D[:, :2] += 0.7 * y[:, None] * np.abs(rng.standard_normal((M, 2)))
+    F, p = CountingRows(np.column_stack([D, np.ones(M)]), counts), np.ones(M)
+    gram = F.gram()
+    (start,) = rough_multipliers(F, y[:, None], alpha, p, norm=1, gram=gram)
+    counts.clear()
+    found = norm_svm(F, y, alpha, p, start=start, gram=gram, tol=1e-6)
+    assert found.status == "optimal"
+    assert counts
+    assert max(counts) < M / 5
+
+
 def test_penalties_that_hold_every_z_at_a_bound_and_that_hold_none_are_solved():
     for alpha, at_bound in ((1e-3, True), (1e6, False)):
         p = overlapping(M=1000, S=4, alpha=alpha)
@@ -122,6 +141,7 @@ def test_penalties_that_hold_every_z_at_a_bound_and_that_hold_none_are_solved():
 def work_on_few(monkeypatch, count):
     """On so few variables for each equation, and none besides, that many rest at the wrong bound."""
     monkeypatch.setattr(box_lp, "FAR", count)
+    monkeypatch.setattr(near_lp, "_SHARE", 0.0)
     monkeypatch.setattr(near_lp, "_NEEDED", 0.0)
     monkeypatch.setattr(near_lp, "_CHECKED", 1e-3)
 
