@@ -2,7 +2,7 @@
 
 Peers get the number of right columns, except Boruta and "GMKL by itself"; `KernelFeatureSelector` and
 `KernelFeatureSelectorCV` do not. Counted are runs in which the right columns are found and at most one wrong one.
-Boruta, HSIC-Lasso and LassoNet take part if installed. A run is kept in results/feature_peers/, not measured again.
+Boruta, HSIC-Lasso, LassoNet and xRFM take part if installed. A run is kept in results/feature_peers/, not repeated.
 
 python benchmarks/feature_peers.py [--seeds 10] [--ways Relief,...] [--table] [--picture FILE]
 """
@@ -14,12 +14,14 @@ import sys
 import time
 import warnings
 from contextlib import redirect_stdout
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_selection import SequentialFeatureSelector, mutual_info_classif
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
@@ -91,6 +93,32 @@ def _lassonet(X, y, k):
     return np.flatnonzero(path[int(np.abs(counts - k).argmin())].selected.numpy())
 
 
+def _xrfm(X, y, k):
+    """The largest diagonal entries of the average gradient outer product.
+
+    Of three widths, two kernels and the diagonal form, the one that predicts a quarter of the rows best.
+    """
+    import torch
+    from xrfm import xRFM
+
+    torch.set_num_threads(1)
+    parts = train_test_split(X, y.astype(int), test_size=0.25, stratify=y, random_state=0)
+    X, held, y, y_held = (torch.tensor(part, dtype=torch.float32) for part in parts)
+    y, y_held = y.long(), y_held.long()
+    learning = {"reg": 1e-3, "iters": 10, "get_agop_best_model": True, "early_stop_rfm": False, "verbose": False}
+    forms = ({"kernel": "l2", "diag": False}, {"kernel": "l2", "diag": True}, {"kernel": "lpq", "norm_p": 1.3})
+    found = []
+    for form, bandwidth in product(forms, (2.5, 5.0, 10.0)):
+        parameters = {"model": {"exponent": 1.0, "bandwidth": bandwidth, **form}, "fit": learning}
+        model = xRFM(rfm_params=parameters, device="cpu", tuning_metric="accuracy", random_state=0, verbose=False)
+        with redirect_stdout(io.StringIO()):
+            model.fit(X, y, held, y_held)
+        accuracy = float(np.mean(np.asarray(model.predict(held)).ravel() == np.asarray(y_held)))
+        (agop,) = model.collect_best_agops()
+        found.append((accuracy, np.diag(agop) if agop.ndim == 2 else np.asarray(agop)))
+    return _largest(max(found, key=lambda one: one[0])[1], k)
+
+
 WAYS = {
     "KernelFeatureSelector": lambda X, y, k: KernelFeatureSelector().fit(X, y).get_support(indices=True),
     "KernelFeatureSelectorCV": lambda X, y, k: KernelFeatureSelectorCV().fit(X, y).get_support(indices=True),
@@ -104,6 +132,7 @@ WAYS = {
     "mutual information": _information,
     "forward selection": _forward,
     "LassoNet": _lassonet,
+    "xRFM": _xrfm,
 }
 KNOWN = [name for name in PROBLEMS if not name.startswith("noise")]
 """Problems that have right columns."""

@@ -95,9 +95,7 @@ def test_landmarks_and_samples_have_all_classes():
     assert len(some.X) + len(others) == 2000
     assert np.sum(some.classifiers.Y > 0) == 30
     assert len(some.X) == 30 + 394
-    assert some.classifiers.penalty.mu == pytest.approx(
-        4.0 * some.classifiers.constant() / problem.classifiers.constant()
-    )
+    assert some.classifiers.penalty.mu == pytest.approx(4.0 * some.classifiers.constant / problem.classifiers.constant)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -423,7 +423,7 @@ def test_with_squares_zero_is_a_saddle_while_a_feature_lowers_the_objective(seed
     model = plain_selector(penalty="squares", init="scaled", tol=1e-2)
     problem = two_class_problem(X, y, 0.0)
     B, b, nothing = problem.solve_classifiers(np.zeros(3))
-    assert nothing == pytest.approx(problem.classifiers.constant())
+    assert nothing == pytest.approx(problem.classifiers.constant)
     largest = -problem.slopes(np.zeros(3), B, b).min()
     for share in (0.3, 0.6, 0.9):
         ends = [model.set_params(mu=share * largest, method=how).fit(X, y).objective_ for how in ("ao2", "reduced")]

@@ -14,6 +14,7 @@ from rarefy.core.feature_weights.objectives import WholePoint
 from rarefy.core.feature_weights.penalties import L1Penalty, SquaredPenalty
 from rarefy.core.feature_weights.problem import Problem, Solution
 from rarefy.core.feature_weights.reduced_point import AnyCentres, GaussianCentres, ReducedPoint
+from rarefy.core.feature_weights.samples import _distinct
 from rarefy.core.feature_weights.search import run_search
 from rarefy.core.feature_weights.selection import Line, SearchSettings, Starts, best_of_starts
 from rarefy.core.feature_weights.starts import _promising, nearly_identity, scaled_start, screened_search
@@ -304,6 +305,72 @@ def test_problems_with_other_classifiers_share_what_is_known_about_the_samples()
     z = np.array([0.0, 0.7, 0.0, 0.0, 0.9, 0.0])
     fresh = Problem(problem.X, other.classifiers)
     assert other.solve_classifiers(z)[2] == pytest.approx(fresh.solve_classifiers(z)[2], rel=1e-12)
+
+
+def test_few_parts_of_a_problem_are_kept_and_each_is_the_one_asked_for():
+    problem = two_class_problem(*crossed(), mu=1.0)
+    parts = {k: problem.among(np.array([k, 5])) for k in range(5)}
+    assert all(problem.among(np.array([k, 5])) is parts[k] for k in range(5))
+    for features in ([0], [1], [2], [3], [4], [5], [1, 2], [2, 3], [3, 4]):
+        np.testing.assert_array_equal(problem.among(np.array(features)).X, problem.X[:, features])
+    assert problem.among(np.array([0, 5])) is not parts[0]
+
+
+@pytest.mark.parametrize("penalty", [L1Penalty, SquaredPenalty])
+def test_the_next_penalty_starts_from_what_is_known_and_finds_what_a_new_problem_does(penalty, monkeypatch):
+    problem = two_class_problem(*crossed(), mu=0.5, penalty=penalty)
+    end = reduced(problem, reduced(problem, np.full(6, 0.5), tol=1e-6).z, tol=1e-6)  # among the features that are left
+    new = []
+    monkeypatch.setattr(ReducedPoint, "__init__", noting(new, ReducedPoint.__init__))
+    known = reduced(problem.with_mu(0.6), end.z, start=(end.B, end.b), tol=1e-6)
+    fewer = len(new)
+    fresh = reduced(Problem(problem.X, problem.with_mu(0.6).classifiers), end.z, start=(end.B, end.b), tol=1e-6)
+    assert len(new) - fewer == fewer + 1
+    np.testing.assert_allclose(known.z, fresh.z, atol=1e-8)
+    assert known.objective == pytest.approx(fresh.objective, rel=1e-12)
+    dearer = reduced(problem.with_cost(4.0), end.z, start=(end.B, end.b), tol=1e-6)
+    assert dearer.objective == pytest.approx(problem.with_cost(4.0).solve_classifiers(dearer.z)[2], rel=1e-9)
+
+
+def noting(made, method):
+    def noted(self, *args):
+        made.append(args)
+        method(self, *args)
+
+    return noted
+
+
+def test_classifiers_at_weights_ahead_are_foretold_to_first_order():
+    problem, rng = two_class_problem(*crossed(), mu=1.0), np.random.default_rng(4)
+    z, way = rng.uniform(0.3, 0.9, 6), rng.standard_normal(6)
+    here = ReducedPoint(problem.kernel(), problem.classifiers, z, None)
+    assert here.ahead(z) is None
+    here.hessian_product(way)
+    missed = []
+    for step in (1e-4, 1e-5):
+        B, b, _ = problem.solve_classifiers(z + step * way)
+        foretold = here.ahead(z + step * way)
+        missed.append([np.abs(foretold[0] - B).max() / step, np.abs(foretold[1] - b).max() / step])
+        assert np.abs(here.B - B).max() > 0.05 * step
+    assert np.all(np.array(missed[1]) < np.maximum(0.2 * np.array(missed[0]), 1e-3))
+
+
+def test_another_factor_on_the_penalty_leaves_the_constant_classifier_as_it_is():
+    classifiers = two_class_problem(*crossed(), mu=1.0).classifiers
+    other = classifiers.with_mu(3.0)
+    assert other.penalty.mu == 3.0
+    assert other.constant == Classifiers(classifiers.Y, classifiers.costs, other.penalty).constant
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_samples_are_sorted_and_merged_as_by_plain_comparison(seed):
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(1, 25)), int(rng.integers(1, 5))
+    rows = rng.standard_normal((n, d)) if seed % 2 else rng.integers(0, 3, (n, d)).astype(float)
+    rows[:, 0] = rng.integers(0, 2, n)
+    found, where = _distinct(rows)
+    assert [tuple(row) for row in found] == sorted({tuple(row) for row in rows})
+    np.testing.assert_array_equal(found[where], rows)
 
 
 def test_starts_that_are_far_behind_wait_until_they_are_not(monkeypatch):

@@ -91,7 +91,7 @@ def test_going_on_with_all_samples_is_the_landmark_form_of_all_samples(groups):
     np.testing.assert_allclose(whole.units.mean, units.mean, rtol=1e-9, atol=1e-12)
     part = whole.part()
     assert len(part.X) == len(whole.taken) == 300
-    assert whole.ratio(part) == pytest.approx(part.classifiers.constant() / plain.classifiers.constant())
+    assert whole.ratio(part) == pytest.approx(part.classifiers.constant / plain.classifiers.constant)
     weights = np.zeros(part.n_weights)
     weights[[0, 3] if groups is None else [1, 2]] = 0.7
     landmarks, settings = choose_landmarks(part, 40, 0), LandmarkSettings(rounds=0)
@@ -115,7 +115,7 @@ def test_equal_samples_are_merged():
     assert len(found.X) == 50
     assert found.classifiers.costs.sum() == 60
     assert np.sum(found.classifiers.costs == 2.0) == 10
-    assert found.classifiers.constant() == pytest.approx(problem.classifiers.constant())
+    assert found.classifiers.constant == pytest.approx(problem.classifiers.constant)
     back = {tuple(x): label for x, label in zip(X, np.where(y, 1.0, -1.0), strict=True)}
     assert all(back[tuple(x)] == label for x, label in zip(found.X, found.classifiers.Y[:, 0], strict=True))
 

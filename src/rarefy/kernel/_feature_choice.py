@@ -292,6 +292,6 @@ def final_model(selector: KernelFeatureSelector, choice: Choice, grid: Grid, sam
         tried = [solution.z, *(trial.weights for trial in choice.trials)]
         own = lowest_cell(problem, tried, settings) or Cell(problem, solution)
         if choice.prune > 0.0:
-            own = prune_cell(own, choice.prune, settings)
+            (own,) = prune_cell(own, [choice.prune], settings)
         model._store(task, choice.mu, own.described(settings), None)
     return model

@@ -149,14 +149,19 @@ def score_pruned(
     """Prune models of a fold by several shares; each comes with its C."""
     judge = Judge(selector.set_params(C=1.0), scorer, samples, fold)
     settings, scales = rough_settings(selector), judge.task.problem.scales
-    found = []
+    found: list[list[Trial]] = []
     for C, trial in trials:
         size = trial.weights * scales
         if not np.any((size > 0.0) & (size < max(shares) * size.max())):
             found.append([trial] * len(shares))
             continue
+        found.append([])
         cell = solved_cell(judge.task.problem.with_cost(C), trial.mu, trial.weights)
-        found.append([judge(trial.mu, prune_cell(cell, share, settings).described(settings)) for share in shares])
+        judged: dict[bytes, Trial] = {}
+        for pruned in prune_cell(cell, shares, settings):
+            key = pruned.solution.z.tobytes()
+            judged[key] = judged.get(key) or judge(trial.mu, pruned.described(settings))
+            found[-1].append(judged[key])
     return found
 
 

@@ -74,4 +74,4 @@ def _some_of_many(selector: KernelFeatureSelector, X: Any, y: NDArray[Any], weig
     of = Classifiers(Y, weights[counted], selector._penalty(), SmoothedHinge(float(selector.eps)))
     taken = share_of_classes(of, 2 * SAMPLE)
     part = replace(of, Y=Y[taken], costs=of.costs[taken])
-    return Some(counted[taken], part.constant() / of.constant())
+    return Some(counted[taken], part.constant / of.constant)

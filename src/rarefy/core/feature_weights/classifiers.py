@@ -1,6 +1,7 @@
 """The SVMs that share one weighted kernel: one SVM for two classes, otherwise one for each class against the others."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -34,6 +35,13 @@ class Classifiers:
         C = self.costs[:, None]
         return float(self.costs @ value.sum(axis=1)), C * self.Y * first, C * second
 
+    def with_mu(self, mu: float) -> "Classifiers":
+        """The same with another factor on the penalty; what does not depend on it is known to both."""
+        other = replace(self, penalty=self.penalty.with_mu(mu))
+        other.__dict__["constant"] = self.constant
+        return other
+
+    @cached_property
     def constant(self) -> float:
         """The least sum of losses of classifiers that give all samples the same score."""
         scores = [best_offset(np.zeros(len(y)), y, self.costs, self.loss) for y in self.Y.T]

@@ -89,10 +89,19 @@ def selection_grid(
     return found
 
 
-def prune_cell(cell: Cell, share: float, settings: SearchSettings) -> Cell:
-    """The same without small weights."""
+def prune_cell(cell: Cell, shares: Sequence[float], settings: SearchSettings) -> list[Cell]:
+    """The same without small weights, once for each share; what two shares drop alike is searched once."""
     search = Search(warm_settings(settings), None)
-    return replace(cell, solution=pruned_search(cell.problem, cell.solution, search, share))
+    known: list[tuple[Array, Array, Solution]] = []
+
+    def once(problem: Problem, z: Array) -> Solution:
+        for X, start, found in known:
+            if X is problem.X and np.array_equal(start, z):
+                return found
+        known.append((problem.X, z, search(problem, z)))
+        return known[-1][2]
+
+    return [replace(cell, solution=pruned_search(cell.problem, cell.solution, once, share)) for share in shares]
 
 
 def lowest_cell(problem: Problem, starts: Sequence[Array], settings: SearchSettings) -> Cell | None:

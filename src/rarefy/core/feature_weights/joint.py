@@ -29,6 +29,9 @@ from rarefy.core.solvers.trust_region import Minimum, StepRule, trust_region
 _CHANCES = 5
 """How often features with weight zero may get a weight again if that lowers the objective."""
 
+_ENDS = 6
+"""Ends of searches that are kept, at which those for the next penalty start."""
+
 
 def joint_search(
     problem: Problem,
@@ -101,13 +104,16 @@ class _ExactSteps:
 
     def __init__(self, problem: Problem, start: tuple[Array, Array] | None, tol: float, rule: StepRule | None) -> None:
         self._problem, self._last, self._tol, self._rule = problem, start, tol, rule
-        self._tried: list[tuple[Array, Array, Array, float]] = []
+        self._tried: list[ReducedPoint] = []
 
     def __call__(self, kernel: FeatureKernel, z: Array, radius: float, left: int) -> tuple[Minimum, Array]:
+        classifiers, self._tried = self._problem.classifiers, []
+
         def at(x: Array) -> ReducedPoint:
-            point = ReducedPoint(kernel, self._problem.classifiers, x, self._last)
+            known = (point.at(classifiers, x) for point in kernel.ends)
+            point = next(filter(None, known), None) or ReducedPoint(kernel, classifiers, x, self._ahead(x))
             self._last = point.B, point.b
-            self._tried = [*self._tried[-1:], (x, point.B, point.b, point.value)]
+            self._tried = [*self._tried[-1:], point]
             return point
 
         best = trust_region(
@@ -121,13 +127,20 @@ class _ExactSteps:
             max_iter=min(10, left),
             max_products=30,
         )
+        if kernel.each is not None:
+            ends = [point for point in self._tried if np.array_equal(point.z, best.x)]
+            kernel.ends[:] = [*kernel.ends, *ends][-_ENDS:]
         return best, best.x
+
+    def _ahead(self, z: Array) -> tuple[Array, Array] | None:
+        """Classifiers to start from: as a point nearby foretells them, or the last ones."""
+        return next(filter(None, (point.ahead(z) for point in reversed(self._tried))), self._last)
 
     def classifiers(self, z: Array) -> tuple[Array, Array, float]:
         """The classifiers for weights of all features, and the objective; known if these are those of a step."""
-        for x, B, b, value in self._tried:
-            if np.array_equal(x[x > 0.0], z[z > 0.0]):
-                return B, b, value
+        for point in self._tried:
+            if np.array_equal(point.z[point.z > 0.0], z[z > 0.0]):
+                return point.B, point.b, point.value
         return self._problem.solve_classifiers(z, self._last)
 
 

@@ -13,7 +13,7 @@ column after the other, which takes 5 to 20 times longer for 300 to 2000 samples
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -107,6 +107,11 @@ class FeatureKernel:
         return found.reshape(self.n_weights, n * s)
 
     @cached_property
+    def ends(self) -> list[Any]:
+        """Where searches with this kernel ended; kept by them if the a_k are."""
+        return []
+
+    @cached_property
     def scratch(self) -> Array:
         """A matrix of the size of K for intermediate results."""
         return np.empty((len(self.X), len(self.centres)))
@@ -154,7 +159,7 @@ class FeatureKernel:
     def distances(self, z: Array) -> Array:
         """The matrix A; squared distances that rounding made negative are set to zero."""
         A = self.combined(z**2)
-        return np.clip(A, 0.0, _FAR, out=A) if self.profile.exponential else A
+        return np.minimum(np.maximum(A, 0.0, out=A), _FAR, out=A) if self.profile.exponential else A
 
     def matrix(self, z: Array) -> Array:
         """The kernel matrix of samples and centres."""

@@ -303,7 +303,7 @@ def _minimised(
     part = LandmarkProblem(problem.reduced_to(field), landmarks, settings.kept, begin)
     if not len(field):
         return _Found(part, field, z, part.evaluate(z)[0], 0, True)
-    size = problem.classifiers.constant()
+    size = problem.classifiers.constant
 
     def scaled(z: Array) -> tuple[float, Array]:
         value, gradient = part.evaluate(np.maximum(z, 0.0))

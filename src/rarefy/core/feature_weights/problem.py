@@ -22,6 +22,8 @@ _ZERO = 1e-6
 """Weights below this share of the largest are set to zero during a search."""
 _CONSTANT = 1e-12
 """If squared distances are below this, the kernel matrix is numerically constant, and all weights are set to zero."""
+_PARTS, _SMALL = 8, 2**17
+"""Parts that are kept of problems with so many entries; of larger ones only the last."""
 FIRST_RADIUS = 0.3
 """Radius of the first trust region, relative to the weights: far away the quadratic model is not valid."""
 
@@ -79,19 +81,19 @@ class Problem:
         return np.flatnonzero(share > NEGLIGIBLE * share.max(initial=0.0))
 
     def among(self, features: Index) -> "Problem":
-        """The problem in some of the features only; the last one is kept, because searches ask for it again.
+        """The problem in some of the features only; the last ones are kept, because searches ask for them again.
 
-        Problems that differ in their classifiers only share it.
+        Problems that differ in their classifiers only share them.
         """
         if len(features) == self.n_weights and np.array_equal(features, np.arange(self.n_weights)):
             return self
-        last = self._last
-        if "features" not in last or not np.array_equal(last["features"], features):
-            last["part"] = self.reduced_to(features)
-            last["features"] = features.copy()
-        elif last["part"].classifiers is not self.classifiers:
-            last["part"] = last["part"].with_classifiers(self.classifiers)
-        part: Problem = last["part"]
+        kept, key = self._parts, features.tobytes()
+        part = kept.pop(key) if key in kept else self.reduced_to(features)
+        if part.classifiers is not self.classifiers:
+            part = part.with_classifiers(self.classifiers)
+        kept[key] = part
+        while len(kept) > (_PARTS if self.X.size <= _SMALL else 1):
+            del kept[next(iter(kept))]
         return part
 
     def reduced_to(self, features: Index) -> "Problem":
@@ -100,12 +102,12 @@ class Problem:
         return replace(self, X=np.ascontiguousarray(self.X[:, columns]), groups=groups)
 
     @cached_property
-    def _last(self) -> dict[str, Any]:
+    def _parts(self) -> dict[bytes, "Problem"]:
         return {}
 
     def with_mu(self, mu: float) -> "Problem":
         """The problem with another factor on the penalty."""
-        return self.with_classifiers(replace(self.classifiers, penalty=self.classifiers.penalty.with_mu(mu)))
+        return self.with_classifiers(self.classifiers.with_mu(mu))
 
     def with_cost(self, C: float) -> "Problem":
         """The problem with another factor on the losses, from that with the factor 1."""
@@ -114,7 +116,7 @@ class Problem:
     def with_classifiers(self, classifiers: Classifiers) -> "Problem":
         """The problem with other classifiers of the same samples; what is known about the samples is shared."""
         other = replace(self, classifiers=classifiers)
-        other.__dict__.update(scales=self.scales, _last=self._last, _whole=self._whole)
+        other.__dict__.update(scales=self.scales, _parts=self._parts, _whole=self._whole)
         return other
 
     def threads(self) -> AbstractContextManager[Any]:
@@ -171,7 +173,7 @@ def finished(
     would count as selected.
     """
     B, b, value = solved
-    if z.any() and abs(value - problem.classifiers.constant()) <= 1e-2 * tol * abs(value):
+    if z.any() and abs(value - problem.classifiers.constant) <= 1e-2 * tol * abs(value):
         nothing = np.zeros(len(z))
         empty = problem.solve_classifiers(nothing)
         penalty = problem.classifiers.penalty

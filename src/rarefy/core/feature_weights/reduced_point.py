@@ -21,6 +21,7 @@ Hessian is formed at once, from centres and other samples alike: the latter have
 """
 
 from collections.abc import Callable
+from copy import copy
 from functools import cached_property
 from typing import Protocol
 
@@ -56,12 +57,26 @@ class ReducedPoint:
         K = kernel.profile(A if kernel.profile.exponential else A.copy())
         self.classifiers, self.z = classifiers, z
         systems: list[System] = []
-        self.B, self.b, value = classifiers.solve(K, start, systems)
-        cost, self._slope_of_penalty, self._bend_of_penalty = classifiers.penalty.derivatives(z)
-        self.value = value + cost
+        self.B, self.b, self._optimum = classifiers.solve(K, start, systems)
         self._formed = kernel.each is not None and self.B.shape[1] == 1
-        self.index = np.flatnonzero(np.any(self.B != 0.0, axis=1) | self._formed)
+        self.index = np.arange(len(K)) if self._formed else np.flatnonzero(np.any(self.B != 0.0, axis=1))
         self._kernel, self._whole, self._systems = kernel, (K, A), systems
+        self._responses: tuple[Array, Array] | None = None
+        self._add_penalty()
+
+    def _add_penalty(self) -> None:
+        cost, self._slope_of_penalty, self._bend_of_penalty = self.classifiers.penalty.derivatives(self.z)
+        self.value = self._optimum + cost
+
+    def at(self, classifiers: Classifiers, z: Array) -> "ReducedPoint | None":
+        """The same point if z is its own and the classifiers differ in the penalty at most."""
+        if classifiers.costs is not self.classifiers.costs or not np.array_equal(z, self.z):
+            return None
+        other = copy(self)
+        other.__dict__.pop("gradient", None)
+        other.classifiers = classifiers
+        other._add_penalty()
+        return other
 
     @cached_property
     def _K(self) -> Array:
@@ -93,10 +108,20 @@ class ReducedPoint:
         for c, (samples, system) in enumerate(self._systems):
             if system is None:
                 continue
-            curved = np.searchsorted(self.index, samples)
-            of_c = slice(None) if self._formed else slice(c, c + 1)
-            P[curved, of_c] = system.solve_all(-pushed[curved, of_c])
+            if self._formed:
+                P[samples], shifts = system.solve(-pushed[samples])
+                self._responses = P, shifts
+            else:
+                curved = np.searchsorted(self.index, samples)
+                P[curved, c : c + 1], _ = system.solve(-pushed[curved, c : c + 1])
         return P
+
+    def ahead(self, z: Array) -> tuple[Array, Array] | None:
+        """What the classifiers will be at other weights, to first order; None if that has not been computed."""
+        if self._responses is None:
+            return None
+        w = z**2 - self.z**2
+        return self.B + (self._responses[0] @ w)[:, None], self.b + self._responses[1] @ w
 
     @cached_property
     def _hessian(self) -> Array:
@@ -180,7 +205,10 @@ class FewFeatures:
         """The changes of the slopes when the square of each weight changes, as columns."""
         n = len(self._beta)
         U = ((self._each.reshape(-1, n, n) * self._K) @ self._beta).T
-        return -0.5 * ((self._each * self._pairs) @ self._each.T) + U.T @ answer(-U)
+        curved = np.zeros((len(self._each), len(self._each)))
+        for k, a in enumerate(self._each):  # one row of K a_k at a time stays in a cache
+            curved[k, : k + 1] = curved[: k + 1, k] = self._each[: k + 1] @ (a * self._pairs)
+        return U.T @ answer(-U) - 0.5 * curved
 
     def change(self, w: Array, answer: Answer) -> Array:
         """The change of the slopes when the squares of the weights change along w."""

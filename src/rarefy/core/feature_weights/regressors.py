@@ -9,6 +9,7 @@ weights are the same.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -57,6 +58,7 @@ class Regressors(Classifiers):
         slope, bend = linear + float(weighted @ (T - self.Y[:, c])), square + float(weighted @ moved)
         return min(max(-slope / bend, 0.0), longest) if bend > 0.0 else 0.0
 
+    @cached_property
     def constant(self) -> float:
         means = np.average(self.Y, axis=0, weights=self.costs)
         return self.losses(np.broadcast_to(means, self.Y.shape))[0]

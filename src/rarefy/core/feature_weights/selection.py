@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from rarefy.core.feature_weights.curvature import smallest_curvature
 from rarefy.core.feature_weights.grouping import shared, spread, totals
@@ -297,7 +296,7 @@ def described(problem: Problem, solution: Solution, method: str, checked: bool) 
         feature_weights=weights,
         group_weights=z,
         support=spread(support, problem.groups),
-        ranking=rankdata(-spread(z * problem.scales, problem.groups), method="min").astype(int),
+        ranking=_ranks(spread(z * problem.scales, problem.groups)),
         curvature=np.nan if method == "gmkl" or not checked else smallest_curvature(problem, solution),
         objective=solution.objective,
         history=np.array(solution.history),
@@ -308,6 +307,11 @@ def described(problem: Problem, solution: Solution, method: str, checked: bool) 
         support_vectors=problem.X[np.ix_(centres, np.flatnonzero(weights > 0.0))],
         memorized=checked and _memorized(problem, solution),
     )
+
+
+def _ranks(sizes: Array) -> Index:
+    """1 for the largest; equal ones share the smallest of their ranks."""
+    return np.sort(-sizes).searchsorted(-sizes) + 1
 
 
 def _memorized(problem: Problem, solution: Solution) -> bool:

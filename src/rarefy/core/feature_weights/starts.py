@@ -118,12 +118,14 @@ def interaction_search(problem: Problem, z: Array, search: Search, *, batch: int
     Of the pair and the triple, with narrow and with wide kernels, the start with the lowest objective is taken.
     """
     found = best_interactions(problem, z > 0.0)
-    starts = []
+    starts, last = [], None
     for features in (found.pair, found.triple):
         for width in () if features is None else _WIDTHS:
             begin = np.zeros(len(z))
             begin[features] = width / problem.scales[features]
-            starts.append((problem.solve_classifiers(begin)[2], begin))
+            B, b, value = problem.solve_classifiers(begin, last)
+            starts.append((value, begin))
+            last = B, b
     if not starts:  # a single feature
         return search(problem, z)
     begin = min(starts, key=lambda one: one[0])[1]

@@ -51,8 +51,8 @@ class Whole:
 
     def ratio(self, part: Problem) -> float:
         """The penalty that belongs to some of the samples, for each unit of that for all."""
-        whole = self.classifiers.constant()
-        return part.classifiers.constant() / whole if whole > 0.0 else 1.0
+        whole = self.classifiers.constant
+        return part.classifiers.constant / whole if whole > 0.0 else 1.0
 
     def finish(
         self, found: FeatureSelection, mu: float, landmarks: Index, settings: LandmarkSettings

@@ -22,11 +22,15 @@ def lifted_cholesky(M: Array, what: str, *, plain_first: bool = True) -> Any:
     plain_first : bool
         Whether to try without a lift.
     """
+    if plain_first:
+        # Not cho_factor: its checks, and a copy in Fortran's order, take longer than small factors.
+        factor, failed = sl.lapack.dpotrf(M.T, lower=False, clean=False)
+        if not failed:
+            return factor, False
     largest = float(M.diagonal().max(initial=0.0)) or 1.0
-    for lift in (0.0, *_LIFTS) if plain_first else _LIFTS:
+    for lift in _LIFTS:
         lifted = M.copy()
         lifted.flat[:: len(M) + 1] += lift * largest
-        # Not cho_factor: its checks, and a copy in Fortran's order, take longer than small factors.
         factor, failed = sl.lapack.dpotrf(lifted.T, lower=False, clean=False, overwrite_a=True)
         if not failed:
             return factor, False

@@ -11,6 +11,7 @@ is piecewise quadratic and convex: with a line search finitely many steps are en
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg as sl
@@ -66,7 +67,7 @@ def smooth_svm(
     max_iter : int
         Largest number of Newton steps.
     """
-    n, largest = len(y), float(costs.max())
+    n, largest, width = len(y), float(costs.max()), 2.0 * loss.eps
     beta, b = (np.zeros(n), best_offset(np.zeros(n), y, costs, loss)) if start is None else start
     signed = costs * y
     scores, steps = K @ beta, _Newton(K, y, costs, loss)
@@ -74,16 +75,22 @@ def smooth_svm(
         for iteration in range(max_iter + 1):
             short = 1.0 - y * (scores + b)
             # Optimality: beta_i = -C_i y_i l'(y_i f_i), with sum zero.
-            wanted = signed * np.clip(short / (2.0 * loss.eps), 0.0, 1.0)
+            share = _between_0_and_1(short / width)
+            wanted = signed * share
             excess = max(float(np.abs(wanted - beta).max()), abs(float(wanted.sum())) / n) / largest
             if excess <= tol or iteration == max_iter:
                 break
             beta, b, scores, moved = steps(beta, b, scores, short)
             if not moved:
                 break
-        value, _, _ = loss.derivatives(y * (scores + b))
-    objective, curved = 0.5 * float(beta @ scores) + float(costs @ value), steps.curved(short)
+    losses, curved = share * (short - loss.eps * share), steps.curved(short)
+    objective = 0.5 * float(beta @ scores) + float(costs @ losses)
     return SmoothSVM(beta, b, objective, excess, iteration, curved, steps.known(curved))
+
+
+def _between_0_and_1(x: Array) -> Array:
+    """The nearest numbers from 0 to 1; x is overwritten. In small problems np.clip takes longer than the arithmetic."""
+    return np.minimum(np.maximum(x, 0.0, out=x), 1.0, out=x)
 
 
 class _Newton:
@@ -94,21 +101,23 @@ class _Newton:
 
     def __init__(self, K: Array, y: Array, costs: Array, loss: SmoothedHinge) -> None:
         self._K, self._y, self._costs, self._loss = K, y, costs, loss
+        self._signed, self._nothing = costs * y, 1e-12 * float(costs.sum())
         self._last: tuple[Index, CurvedSystem] | None = None
 
     def curved(self, short: Array) -> Index:
         """The samples on the curved piece."""
-        return np.flatnonzero((short > 0.0) & (short <= 2.0 * self._loss.eps))
+        return ((short > 0.0) & (short <= 2.0 * self._loss.eps)).nonzero()[0]
 
     def known(self, curved: Index) -> "CurvedSystem | None":
         """The system of these samples if it is the last one."""
-        same = self._last is not None and np.array_equal(self._last[0], curved)
-        return self._last[1] if same and self._last is not None else None
+        if self._last is None or len(self._last[0]) != len(curved) or (self._last[0] != curved).any():
+            return None
+        return self._last[1]
 
     def _system(self, curved: Index) -> "CurvedSystem":
         system = self.known(curved)
         if system is None:
-            system = CurvedSystem(self._K[np.ix_(curved, curved)], self._costs[curved], self._loss.eps)
+            system = CurvedSystem(self._K[curved[:, None], curved], self._costs[curved], self._loss.eps)
             self._last = curved, system
         return system
 
@@ -116,12 +125,12 @@ class _Newton:
         K, y, costs, loss = self._K, self._y, self._costs, self._loss
         smoothing = loss.eps
         linear, curved = short > 2.0 * smoothing, self.curved(short)
-        target = np.where(linear, costs * y, 0.0)
+        target = self._signed * linear
         if len(curved):
             # The product with all of K: picking its rows would take longer.
             pushed = (K @ target)[curved] if linear.any() else 0.0
             target[curved], ahead = self._system(curved).solve(y[curved] - pushed, -float(target.sum()))
-        elif abs(float(target.sum())) > 1e-12 * float(costs.sum()):
+        elif abs(float(target.sum())) > self._nothing:
             # No sample is on the curved piece, so b is not determined with beta: it is optimised first, alone.
             target, ahead = beta, best_offset(scores, y, costs, loss)
         else:
@@ -130,8 +139,7 @@ class _Newton:
         changed = K @ change
         slope, curvature = float(beta @ changed), float(change @ changed)
         along = Along(short, y * (changed + shift), costs, smoothing, slope, curvature)
-        nothing = 1e-12 * float(costs.sum())
-        length = 1.0 if along.slope(1.0) <= nothing else along.last_below(0.0, 0.0, 1.0)
+        length = 1.0 if along.slope(1.0) <= self._nothing else along.last_below(0.0, 0.0, 1.0)
         return beta + length * change, b + length * shift, scores + length * changed, length > 0.0
 
 
@@ -142,25 +150,21 @@ class CurvedSystem:
     """
 
     def __init__(self, K: Array, costs: Array, smoothing: float) -> None:
-        K.flat[:: len(K) + 1] += 2.0 * smoothing / costs
+        np.einsum("ii->i", K)[:] += 2.0 * smoothing / costs
         self._factor = lifted_cholesky(K, "a kernel matrix")
         self._ones = self._solve(np.ones(len(K)))
+        self._total = float(self._ones.sum())
 
     def _solve(self, right: Array) -> Array:
         # Not cho_solve: its checks take longer than these small systems.
         answer, _ = sl.lapack.dpotrs(self._factor[0], right, lower=self._factor[1])
         return np.asarray(answer)
 
-    def solve(self, right: Array, total: float = 0.0) -> tuple[Array, float]:
-        """Return x and the shift; `total` is the sum of x."""
+    def solve(self, right: Array, total: float = 0.0) -> tuple[Array, Any]:
+        """Return x and the shift; `total` is the sum of x. Of several systems, right and x are columns."""
         answer = self._solve(right)
-        shift = float((answer.sum() - total) / self._ones.sum())
-        return answer - shift * self._ones, shift
-
-    def solve_all(self, right: Array) -> Array:
-        """The x of several systems, as columns; the sum of each x is 0."""
-        answer = self._solve(right)
-        return np.asarray(answer - np.multiply.outer(self._ones, answer.sum(axis=0) / self._ones.sum()))
+        shift = (answer.sum(axis=0) - total) / self._total
+        return answer - np.multiply.outer(self._ones, shift), shift
 
 
 @dataclass(frozen=True)
@@ -178,7 +182,7 @@ class Along:
     square: float = 0.0
 
     def slope(self, s: float) -> float:
-        share = np.clip((self.short - s * self.rate) / (2.0 * self.smoothing), 0.0, 1.0)
+        share = _between_0_and_1((self.short - s * self.rate) / (2.0 * self.smoothing))
         return self.linear + s * self.square - float((self.costs * self.rate) @ share)
 
     def last_below(self, level: float, begin: float, end: float) -> float:
@@ -188,18 +192,23 @@ class Along:
         in sorted order, gives the slope at all of them.
         """
         moving = self.rate != 0.0
-        rate, short = self.rate[moving], self.short[moving]
-        ends = np.stack([short, short - 2.0 * self.smoothing]) / rate
-        enter, leave = ends.min(axis=0), ends.max(axis=0)
-        bend = self.costs[moving] * rate**2 / (2.0 * self.smoothing)
+        rate, short, costs = self.rate, self.short, self.costs
+        if not moving.all():
+            rate, short, costs = rate[moving], short[moving], costs[moving]
+        first, last = short / rate, (short - 2.0 * self.smoothing) / rate
+        enter, leave = np.minimum(first, last), np.maximum(first, last)
+        bend = costs * rate**2 / (2.0 * self.smoothing)
         at, change = np.concatenate([enter, leave]), np.concatenate([bend, -bend])
-        inside = np.flatnonzero((at > begin) & (at < end))
-        inside = inside[np.argsort(at[inside])]
+        inside = ((at > begin) & (at < end)).nonzero()[0]
+        inside = inside[at[inside].argsort()]
         at = np.concatenate([[begin], at[inside], [end]])
-        first = self.square + float(bend @ ((enter <= begin) & (leave > begin)))
-        bends = first + np.concatenate([[0.0], np.cumsum(change[inside])])
-        slopes = self.slope(begin) + np.concatenate([[0.0], np.cumsum(bends * np.diff(at))])
-        above = np.flatnonzero(slopes > level)
+        bends = np.empty(len(inside) + 1)
+        bends[0] = self.square + float(bend @ ((enter <= begin) & (leave > begin)))
+        bends[1:] = bends[0] + change[inside].cumsum()
+        slopes = np.empty(len(at))
+        slopes[0] = self.slope(begin)
+        slopes[1:] = slopes[0] + (bends * (at[1:] - at[:-1])).cumsum()
+        above = (slopes > level).nonzero()[0]
         if not len(above):
             return end
         k = int(above[0]) - 1
