@@ -13,7 +13,7 @@ from rarefy._journal import recorded
 from rarefy.backends.block_rows import Remembering
 from rarefy.backends.cluster import Cluster
 from rarefy.backends.streamed_rows import StreamedRows
-from rarefy.core.linalg.columns import squares_around
+from rarefy.core.linalg.columns import gram_and_sums, squares_around
 from rarefy.core.linalg.rows import Array, Index, Rows, as_rows, edges
 
 _FLOAT64_SHARE = 0.3
@@ -279,9 +279,8 @@ def _gram(block: Any, w: Array | None, rough: bool) -> Array:
 
 
 def _moments(block: Any) -> tuple[Array, Array]:
-    rows = as_rows(block)
     with np.errstate(over="ignore", invalid="ignore"):  # squares that overflow are noticed by their size
-        return rows.gram(), rows.T @ np.ones(rows.shape[0])
+        return gram_and_sums(as_rows(block))
 
 
 def _both(a: tuple[Array, Array], b: tuple[Array, Array]) -> tuple[Array, Array]:

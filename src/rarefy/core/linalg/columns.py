@@ -1,4 +1,4 @@
-"""Columns of rows: some of them times numbers, their means and deviations."""
+"""Columns of rows: some of them times numbers, their sums, products, means and deviations."""
 
 import numpy as np
 
@@ -56,6 +56,15 @@ def dense_columns(X: Rows, index: Index, factors: Array) -> Rows:
         chosen: Rows = streamed(index, factors)
         return chosen
     return DenseRows((X.T.take(index) * factors[:, None]).T)
+
+
+def gram_and_sums(A: Rows) -> tuple[Array, Array]:
+    """A^T A and A^T 1: of dense rows from one look at them."""
+    both = getattr(A, "gram_and_sums", None)
+    if both is not None:
+        found: tuple[Array, Array] = both()
+        return found
+    return A.gram(), A.T @ np.ones(A.shape[0])
 
 
 def column_means(A: Rows) -> Array:

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from rarefy.core.linalg import norms
+from rarefy.core.linalg import moments, norms
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -125,8 +125,9 @@ class DenseRows:
         return product
 
     def gram(self, w: Array | None = None, *, rough: bool = False) -> Array:
-        if w is None and self._A.dtype == np.float64 and not rough:
-            return self._A.T @ self._A  # one symmetric rank-n product
+        if w is None and not rough:
+            # One symmetric rank-n product, or many of blocks that are widened.
+            return self._A.T @ self._A if self._A.dtype == np.float64 else self.gram_and_sums()[0]
         G = np.zeros((self.shape[1], self.shape[1]))
         if w is None or w.min(initial=0.0) >= 0.0:
             root = np.ones(self.shape[0]) if w is None else np.sqrt(w)
@@ -141,6 +142,10 @@ class DenseRows:
         for rows, block in self.blocks():
             G += block.T @ (block * w[rows, None])
         return G
+
+    def gram_and_sums(self) -> tuple[Array, Array]:
+        """A^T A and A^T 1."""
+        return moments.gram_and_sums(self._A, WIDENED_ENTRIES)
 
     def sketch(self, G: Array) -> Array:
         if self._A.dtype == np.float64:
