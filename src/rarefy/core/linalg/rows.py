@@ -183,6 +183,17 @@ class DenseRows:
     def largest_entry(self) -> float:
         return largest_of(self.T.blocks() if self._by_columns else self.blocks())
 
+    def squares_around(self, mean: Array, weight: Array) -> tuple[Array, Array]:
+        """Weighted sums of squares of each column's distances from a number, and its largest absolute entry."""
+        square, largest = np.zeros(self.shape[1]), np.zeros(self.shape[1])
+        for rows, block in _widened(self._A):
+            np.maximum(largest, block.max(axis=0, initial=0.0), out=largest)
+            np.maximum(largest, -block.min(axis=0, initial=0.0), out=largest)
+            block -= mean
+            np.multiply(block, block, out=block)
+            square += weight[rows] @ block
+        return square, largest
+
     @property
     def _by_columns(self) -> bool:
         """Whether the entries of a column lie together, as in a transposed array: it is then read by columns."""
@@ -255,9 +266,11 @@ class SparseRows:
         row, column = A.row, A.col
         stored = np.bincount(column, weights=weight[row], minlength=self.shape[1])
         distance = np.bincount(column, weights=weight[row] * (A.data - mean[column]) ** 2, minlength=self.shape[1])
+        # A difference of sums would leave rounding where all entries are stored, times a square that may be large.
+        zeros = np.where(np.bincount(column, minlength=self.shape[1]) < self.shape[0], weight.sum() - stored, 0.0)
         largest = np.zeros(self.shape[1])
         np.maximum.at(largest, column, np.abs(A.data))
-        return distance + np.maximum(weight.sum() - stored, 0.0) * mean**2, largest
+        return distance + np.maximum(zeros, 0.0) * mean**2, largest
 
     @property
     def matrix(self) -> Any:
