@@ -18,14 +18,17 @@ from rarefy.core.linalg.threads import blas_threads, one_thread
 
 Array = NDArray[np.float64]
 
+_MOST_ENTRIES = 1 << 21
+"""Of a block, however many columns there are: 16 MB."""
 _LANES, _WIDEST = 8, 512
 """Sums that are made side by side, and up to which number of columns: of more, BLAS threads share a product well."""
 
 
 def gram_and_sums(A: NDArray[Any], entries: int) -> tuple[Array, Array]:
-    """A^T A and A^T 1 in double precision, from blocks of so many entries."""
+    """A^T A and A^T 1 in double precision, from blocks of so many entries; of more where columns are many."""
     n, k = A.shape
-    step = max(1, entries // max(k, 1))
+    # Adding up k^2 numbers for fewer than k rows takes long beside their product.
+    step = max(1, entries // max(k, 1), min(k, _MOST_ENTRIES // max(k, 1)))
     starts = range(0, n, step)
     n_lanes = min(_LANES, len(starts)) if k <= _WIDEST else 1
     errors = np.geterr()
