@@ -54,8 +54,8 @@ _RAISE = 0.25
 _EQUAL_GAINS = 1e-9
 _FEW_ENTRIES = 1 << 18
 """Entries of the rows with which steps are taken ahead: 2 MB."""
-_AHEAD, _FARTHEST = 16, 256
-"""Steps that are taken ahead at first, and at most."""
+_AHEAD, _LEAST, _FARTHEST = 16, 4, 256
+"""Steps that are taken ahead at first, and at most: l, since blocks of rows are made for l products, within limits."""
 
 
 def unweighted(V: RightVectors, k: int, progress: Progress | None = None) -> Selection:
@@ -169,7 +169,9 @@ class _Scan:
     """All rows of V with their forms, and the barrier that they are compared at."""
 
     def __init__(self, V: RightVectors, order: Index, level: float) -> None:
-        self._V, self._barrier, self._ahead = V, _Barrier(V.shape[1], level), _AHEAD
+        self._V, self._barrier = V, _Barrier(V.shape[1], level)
+        self._farthest = min(_FARTHEST, max(_LEAST, V.shape[1]))
+        self._ahead = min(_AHEAD, self._farthest)
         self._free = np.zeros(V.shape[0], dtype=bool)
         self._free[order] = True
         self._forms = _Forms(np.empty(V.shape[0]), np.empty(V.shape[0]))
@@ -192,7 +194,7 @@ class _Scan:
                     self._barrier.add(step)
                 forms = self._agreed(steps)[1]
             self._forms = forms
-        self._ahead = min(_FARTHEST, 2 * len(steps))
+        self._ahead = min(self._farthest, 2 * len(steps))
         chosen = [step.index for step in steps]
         self._free[chosen] = False
         return chosen
