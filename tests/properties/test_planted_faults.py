@@ -165,11 +165,13 @@ main()
 def test_a_write_that_is_not_atomic(monkeypatch, tmp_path):
     kills.write_table(tmp_path)
     usual = kills.Whole(3.0, 4)
-    # Two files are opened to see whether the folder can be written to; the fourth is the output, a second time.
+    # Two files are opened to see whether the folder can be written to; the fourth is the output, a second time, or a
+    # later one where older libraries open files of their own.
     monkeypatch.setattr(kills.random, "Random", _Drawn)
     assert kills.kill_trial("certify", 3, tmp_path, usual)[1] == []
     monkeypatch.setattr(kills, "_MAIN", _HALF)
-    assert "c.json is not complete" in kills.kill_trial("certify", 4, tmp_path, usual)[1][0]
+    found = (kills.kill_trial("certify", k, tmp_path, usual)[1] for k in range(4, 16))
+    assert any("c.json is not complete" in one for faults in found for one in faults)
 
 
 class _Drawn:
