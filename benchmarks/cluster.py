@@ -3,6 +3,7 @@
     python benchmarks/cluster.py rank --rows 2e6 --rare 500 --columns 20 --workers 2
     python benchmarks/cluster.py select --rows 1e6 --columns 1000 --workers 2
     python benchmarks/cluster.py compare --rows 1.25e6 --columns 200       # 1 GB, beside the same fits in memory
+    python benchmarks/cluster.py compare --quiet                            # of a cluster that watches itself less
     python benchmarks/cluster.py scaling                                   # 1, 2 and 4 workers
     python benchmarks/cluster.py units                                     # what a row costs, for docs/scaling.json
 
@@ -22,6 +23,7 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+import dask
 import distributed
 import numpy as np
 from sklearn.metrics import roc_auc_score
@@ -36,6 +38,14 @@ try:
     from benchmarks.blocks import generated, generated_rare
 except ImportError:  # started as a script
     from blocks import generated, generated_rare
+
+
+_QUIET = {
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.worker.profile.enabled": False,
+}
+"""Settings of a cluster with fewer looks at itself, as the guide has them."""
 
 
 @contextmanager
@@ -215,8 +225,11 @@ def main():
     parser.add_argument("--rare", type=int, default=300)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--memory", default="4GB", help="limit of a worker")
+    parser.add_argument("--quiet", action="store_true", help="a cluster that seldom looks at itself")
     parser.add_argument("--where", default=None, help="where the data are written; they are deleted at the end")
     args = parser.parse_args()
+    if args.quiet:
+        dask.config.set(_QUIET)
     with tempfile.TemporaryDirectory(dir=args.where) as folder:
         globals()[args.what](args, Path(folder))
 

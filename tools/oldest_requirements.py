@@ -10,7 +10,10 @@ FILE = ROOT / "tools" / "oldest-requirements.txt"
 HEADER = "# The oldest versions that pyproject.toml allows. tools/oldest_requirements.py writes this file.\n"
 EXTRAS = ("cli", "dask", "papers", "dev")  # what the tests import
 # Dependencies of dependencies whose newest version does not go with the oldest one of what needs them.
-INDIRECT = {"pyparsing==3.1": "matplotlib 3.8 calls names that pyparsing 3.3 deprecates, and warnings are errors"}
+INDIRECT = {
+    "pyparsing==3.1": "matplotlib 3.8 calls names that pyparsing 3.3 deprecates, and warnings are errors",
+    "pyarrow==16.0": "the oldest one for data frames of dask; new ones refuse numpy 1.26",
+}
 
 
 def oldest_requirements(project):

@@ -25,6 +25,7 @@ from trials.places import place_pieces
 from trials.programs import program_trial
 from trials.ranking import promise_trial, score_trial, solver_trial
 from trials.readers import reader_piece
+from trials.resumes import client_piece, command_piece
 from trials.subsets import subset_trial
 from trials.threads import thread_trial
 from trials.times import time_pieces
@@ -147,6 +148,14 @@ def _cluster(n, seed):
     return total, wrong
 
 
+def _resumes(n, seed):
+    """n commands, and a fit in Python for every second one."""
+    for i in range(n):
+        yield "rarefy rank --resume", partial(command_piece, seed + i)
+        if i % 2:
+            yield "a fit with a checkpoint", partial(client_piece, seed + i)
+
+
 def _bombs(n, seed):
     """Every n-th of the cases, from one on that the seed says."""
     for shape, name in list(bombs())[seed % n :: n]:
@@ -262,6 +271,14 @@ TRIALS = (
         5,
         (Goal("violated", "killed"),),
         alone=True,
+    ),
+    Trial(
+        "resumes",
+        "Commands and fits on blocks that are killed and given again, which go on to the same result",
+        _resumes,
+        100,
+        4,
+        (Goal("violated", "killed"),),
     ),
     Trial(
         "threads",

@@ -187,6 +187,32 @@ def test_workers_read_a_folder_themselves(tmp_path, monkeypatch):
             blocks.open(tmp_path / "a").on_workers()
 
 
+def test_workers_read_a_zarr_array_themselves(tmp_path, monkeypatch):
+    zarr = pytest.importorskip("zarr")
+    own = blocks.from_arrays(tmp_path / "a", X, Y, block_rows=90).write(tmp_path / "z", format="zarr", block_rows=64)
+    zarr.create_array(tmp_path / "other", data=X, chunks=(30, 4))
+    monkeypatch.setattr("rarefy.blocks._zarr._HELD", 64 * 8 * X.shape[1])
+    with pytest.raises(ClusterError, match="There is no client"):
+        own.on_workers()
+    with cluster().client.as_current():
+        for data in (own, blocks.open(tmp_path / "other")):
+            held = data.on_workers()
+            found, expected = BSSSelector(6, rank=4).fit(held), BSSSelector(6, rank=4).fit(X)
+            np.testing.assert_array_equal(found.selection_order_, expected.selection_order_)
+            np.testing.assert_allclose(found.weights_, expected.weights_, rtol=1e-8)
+            assert (held.shape, held.rows().fingerprint) == (X.shape, data.fingerprint)
+        held = own.on_workers()
+        assert len(held.rows()._blocks) > 1
+        np.testing.assert_array_equal(held.target, Y)
+        scores = RankRC(**SEED).fit(held, held.target).score_samples(held)
+        np.testing.assert_allclose(scores, RankRC(**SEED).fit(X, Y).score_samples(X), atol=1e-8)
+        bad = X.copy()
+        bad[200, 3] = np.nan
+        zarr.create_array(tmp_path / "bad", data=bad, chunks=(30, 4))
+        with pytest.raises(BlockError, match="hold NaN or infinity"):
+            blocks.open(tmp_path / "bad").on_workers()
+
+
 def test_a_certificate_of_rows_elsewhere_has_no_fingerprint_and_is_verified_all_the_same():
     with cluster().client.as_current():
         certificate = BSSSelector(6, rank=4).fit(da.from_array(X, chunks=(100, 10))).certificate_

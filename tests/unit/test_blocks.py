@@ -19,7 +19,7 @@ from rarefy.exceptions import BlockError, MemoryBudgetError, ParameterError, Rar
 
 RNG = np.random.default_rng(0)
 A = RNG.standard_normal((37, 5))
-S = sp.random_array((37, 12), density=0.2, format="csr", rng=RNG)
+S = sp.random_array((37, 12), density=0.2, format="csr", random_state=RNG)
 
 
 @pytest.fixture

@@ -141,7 +141,7 @@ def test_convex_problems_have_the_same_minimum_as_with_conjugate_gradients(seed)
     np.testing.assert_allclose(exact.x, krylov.x, atol=1e-4)
     np.testing.assert_allclose(exact.x, nnls(M, r)[0], atol=1e-4)
     free = trust_region(at, np.ones(8), rule=exact_step)
-    np.testing.assert_allclose(free.x, np.linalg.lstsq(M, r)[0], atol=1e-8)
+    np.testing.assert_allclose(free.x, np.linalg.lstsq(M, r, rcond=None)[0], atol=1e-8)
 
 
 def test_a_stationary_saddle_point_is_left_by_the_exact_step_alone():

@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import sys
 import threading
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from sklearn.base import clone
 from threadpoolctl import ThreadpoolController
 
+from rarefy.core.linalg.moments import gram_and_sums
 from rarefy.core.linalg.threads import threads_for
 from rarefy.kernel import SubspaceLPSVC
 from rarefy.ranking import RankRC
@@ -149,3 +151,24 @@ def _in_child(queue):
     with threads_for(3):
         during = number()
     queue.put((before, during, number()))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_of_columns_are_the_same_bit_by_bit_with_any_number_of_threads(dtype):
+    A = np.random.default_rng(0).standard_normal((5000, 13)).astype(dtype)
+    G, total = gram_and_sums(A, 1 << 10)
+    with threads_for(3):
+        assert all(map(np.array_equal, gram_and_sums(A, 1 << 10), (G, total)))
+    wide = A.astype(np.float64)
+    np.testing.assert_allclose(G, wide.T @ wide, rtol=1e-13, atol=1e-10)
+    np.testing.assert_allclose(total, wide.sum(axis=0), atol=1e-10)
+    assert number() == 2
+
+
+def test_threads_handle_numpys_errors_as_their_caller_does():
+    A = np.full((64, 2), 1e308)
+    with np.errstate(over="raise"), pytest.raises(FloatingPointError):
+        gram_and_sums(A, 16)
+    with np.errstate(over="ignore", invalid="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.all(np.isinf(gram_and_sums(A, 16)[0]))

@@ -10,8 +10,10 @@ from oracles import textbook
 from problems import STRUCTURES, make_matrix, wide_problems
 from rarefy.core.linalg.rows import as_rows
 from rarefy.core.linalg.spectrum import decompose
+from rarefy.core.sparsify import unweighted as module
 from rarefy.core.sparsify.bss import bss
-from rarefy.core.sparsify.unweighted import _gap, _RaisedBarrier, unweighted
+from rarefy.core.sparsify.candidates import norm_order
+from rarefy.core.sparsify.unweighted import _gap, _Scan, unweighted
 
 
 def right_vectors(X, rank=None):
@@ -98,19 +100,46 @@ def test_the_ratio_of_the_eigenvalues_is_smaller_than_that_of_bss(structure, sha
     assert ratio(dense, unweighted(V, k)) < ratio(dense, bss(V, k))
 
 
-def test_forms_and_potential_between_two_raises_are_those_of_the_dense_inverse():
+def tied(n, copies):
+    """Columns that are equal, and some that are equal but for their last digits."""
+    X = np.kron(np.random.default_rng(5).standard_normal((n, 12)), np.ones((1, copies)))
+    X[:, ::3] *= 1 + 1e-14
+    return X
+
+
+@pytest.mark.parametrize("few", [1, 5, 40])
+@pytest.mark.parametrize("structure", [*STRUCTURES, "ties"])
+def test_steps_that_are_taken_ahead_with_few_rows_are_those_of_the_plain_loop(structure, few, monkeypatch):
+    X = tied(9, 20) if structure == "ties" else make_matrix(structure, 9, 150, 6)
+    V, dense = right_vectors(X)
+    monkeypatch.setattr(module, "_FEW_ENTRIES", few * V.shape[1])
+    for k in (V.shape[1], 25, 60):
+        np.testing.assert_array_equal(unweighted(V, k).indices, textbook.unweighted(dense, k))
+
+
+def test_many_steps_take_few_passes(monkeypatch):
+    V, dense = right_vectors(make_matrix("gaussian", 20, 3000, 7))
+    monkeypatch.setattr(module, "_FEW_ENTRIES", 500 * V.shape[1])
+    passes, blocks = [], type(V.features).blocks
+    monkeypatch.setattr(type(V.features), "blocks", lambda self, T=None: passes.append(1) or blocks(self, T))
+    np.testing.assert_array_equal(unweighted(V, 100).indices, textbook.unweighted(dense, 100))
+    assert len(passes) < 60
+
+
+@pytest.mark.parametrize("few", [3, 80])
+def test_forms_and_potential_between_two_raises_are_those_of_the_dense_inverse(few, monkeypatch):
+    monkeypatch.setattr(module, "_FEW_ENTRIES", few * 9)
     V, dense = right_vectors(make_matrix("heavy tail", 9, 80, 4))
-    barrier = _RaisedBarrier(V, 500.0)
+    scan = _Scan(V, norm_order(V.norms2), 500.0)
     A, L = np.zeros((9, 9)), -9 / 500.0
-    for i in (3, 70, 11, 25):
-        barrier.add(i)
+    for i in scan.steps(4):
         A += np.outer(dense[i], dense[i])
     P = np.linalg.inv(A - L * np.eye(9))
     first, second = np.einsum("ij,jk,ik->i", dense, P, dense), ((dense @ P) ** 2).sum(axis=1)
-    np.testing.assert_allclose(barrier.gains(), second / (1 + first), rtol=1e-9)
-    np.testing.assert_allclose(barrier.potential, np.trace(P), rtol=1e-11)
-    barrier.rise()
-    np.testing.assert_allclose(barrier.potential, 500.0, rtol=1e-12)
+    np.testing.assert_allclose(scan._forms.gains()[scan._free], (second / (1 + first))[scan._free], rtol=1e-9)
+    np.testing.assert_allclose(scan._barrier.potential, np.trace(P), rtol=1e-11)
+    scan._rise()
+    np.testing.assert_allclose(scan._barrier.potential, 500.0, rtol=1e-12)
 
 
 @given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=8), st.floats(1e-2, 1e9))

@@ -12,6 +12,7 @@ from rarefy._journal import recorded
 from rarefy.backends.block_files import BlockFiles
 from rarefy.backends.streamed_rows import StreamedRows
 from rarefy.config import current_config
+from rarefy.core.linalg.columns import gram_and_sums
 from rarefy.core.linalg.rows import Array, Index
 from rarefy.exceptions import BlockError
 
@@ -65,9 +66,10 @@ class Remembering(StreamedRows):
         k = self.shape[1]
         G, total = np.zeros((k, k)), np.zeros(k)
         with np.errstate(over="ignore", invalid="ignore"):  # squares that overflow are noticed by their size
-            for rows, part in self._parts():
-                G += part.gram()
-                total += part.T @ np.ones(rows.stop - rows.start)
+            for _, part in self._parts():
+                products, sums = gram_and_sums(part)
+                G += products
+                total += sums
         return G, total
 
 

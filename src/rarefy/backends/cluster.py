@@ -120,6 +120,14 @@ def current_cluster() -> Cluster | None:
         return None
 
 
+def cluster_in_use() -> Cluster:
+    """That of the client that is in use here, or an error."""
+    cluster = current_cluster()
+    if cluster is None:
+        raise ClusterError("There is no client of a cluster. Make one first: distributed.Client(address).")
+    return cluster
+
+
 def _cancelled() -> tuple[type[BaseException], ...]:
     from concurrent.futures import CancelledError as Cancelled
 

@@ -13,7 +13,7 @@ from rarefy._journal import recorded
 from rarefy.backends.block_rows import Remembering
 from rarefy.backends.cluster import Cluster
 from rarefy.backends.streamed_rows import StreamedRows
-from rarefy.core.linalg.columns import squares_around
+from rarefy.core.linalg.columns import gram_and_sums, squares_around
 from rarefy.core.linalg.rows import Array, Index, Rows, as_rows, edges
 
 _FLOAT64_SHARE = 0.3
@@ -143,10 +143,9 @@ class DaskRows(Remembering):
         if not len(index):
             return np.zeros((0, self.shape[1] if T is None else T.shape[1]))
         if T is not None:
-            return np.asarray(self._some(index, _take, T))
-        found = self._some(
-            index, _stored, None
-        )  # in the precision of the storage, which is half the bytes of the other
+            return np.asarray(self._some(index, _take, T, np.float64))
+        # In the precision of the storage, which may be half the bytes.
+        found = self._some(index, _stored, None, np.float64)
         return np.asarray(found.toarray() if sp.issparse(found) else found, dtype=np.float64)
 
     @recorded
@@ -154,8 +153,8 @@ class DaskRows(Remembering):
         index = np.arange(self.shape[0])[index]
         return self._some(index, _stored, None) if len(index) else np.zeros((0, self.shape[1]), self._dtype)
 
-    def _some(self, index: Index, function: Callable[..., Any], T: Array | None) -> Any:
-        """Some rows, in this order."""
+    def _some(self, index: Index, function: Callable[..., Any], T: Array | None, dtype: Any = None) -> Any:
+        """Some rows, in this order and type; None means theirs."""
         order = np.argsort(index, kind="stable")
         bounds, wanted = np.searchsorted(index[order], self._edges), index[order]
         used = [i for i in range(len(self._blocks)) if bounds[i] < bounds[i + 1]]
@@ -164,11 +163,17 @@ class DaskRows(Remembering):
         tasks = self.cluster.each(
             _on_block, [self._blocks[i] for i in used], [self._maps] * n, [function] * n, local, [T] * n
         )
-        parts, back = self.cluster.results(tasks), np.empty_like(order)
-        back[order] = np.arange(len(order))
+        parts = self.cluster.results(tasks)
         if any(sp.issparse(part) for part in parts):
+            back = np.empty_like(order)
+            back[order] = np.arange(len(order))
             return sp.csr_array(sp.vstack(parts, format="csr"))[back]
-        return np.concatenate(parts)[back] if parts else np.zeros((0, self.shape[1]))
+        found = np.empty((len(order), parts[0].shape[1]), dtype or np.result_type(*parts))
+        increasing = bool(np.all(np.diff(index) >= 0))
+        for i, part in zip(used, parts, strict=True):
+            here = slice(bounds[i], bounds[i + 1])
+            found[here if increasing else order[here]] = part
+        return found
 
     def restricted(self, index: Index) -> StreamedRows:
         index = np.asarray(index)
@@ -279,9 +284,8 @@ def _gram(block: Any, w: Array | None, rough: bool) -> Array:
 
 
 def _moments(block: Any) -> tuple[Array, Array]:
-    rows = as_rows(block)
     with np.errstate(over="ignore", invalid="ignore"):  # squares that overflow are noticed by their size
-        return rows.gram(), rows.T @ np.ones(rows.shape[0])
+        return gram_and_sums(as_rows(block))
 
 
 def _both(a: tuple[Array, Array], b: tuple[Array, Array]) -> tuple[Array, Array]:

@@ -355,6 +355,10 @@ class StreamedColumns(TransposedRows):
 
     _rows: StreamedRows
 
+    def fits(self, entries: int) -> bool:
+        """Whether a part of so many entries may be kept in memory."""
+        return self._rows.fits(entries)
+
     def gram(self, w: Array | None = None, *, rough: bool = False) -> Array:
         turned = self._rows.turned
         return super().gram(w, rough=rough) if turned is None else turned.gram(w, rough=rough)

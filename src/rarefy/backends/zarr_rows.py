@@ -42,12 +42,22 @@ class ZarrRows(Remembering):
                 "columns, which are read together. Raise memory_budget with rarefy.set_config, or write the array "
                 "again in chunks of fewer rows."
             )
-        step = together * max(1, read_bytes() // (together * row_bytes))
-        parts = [slice(first, min(first + step, n)) for first in range(0, n, step)]
+        parts = self.parts(read_bytes())
         if index is not None:
             bounds = np.searchsorted(index, [part.start for part in parts] + [n])
             parts = [part for part, a, b in zip(parts, bounds[:-1], bounds[1:], strict=True) if a < b]
         yield from read_ahead(parts, self._read, [None] * _BUFFERS)
+
+    def parts(self, size: float) -> list[slice]:
+        """All rows, whole chunks of them and of about so many bytes together."""
+        n, d = self.shape
+        together = self._array.chunks[0]
+        step = together * max(1, int(size) // (together * max(1, self._dtype.itemsize * d)))
+        return [slice(first, min(first + step, n)) for first in range(0, n, step)]
+
+    def part(self, rows: slice) -> NDArray[Any]:
+        """Some rows, looked at for what is not finite."""
+        return self._read(rows, None)
 
     def _read(self, rows: slice, _: None) -> NDArray[Any]:
         try:

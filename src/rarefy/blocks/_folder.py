@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from rarefy._files import size_in_words
 from rarefy.backends.block_files import BlockFiles
 from rarefy.backends.block_rows import BlockRows
-from rarefy.backends.cluster import current_cluster
+from rarefy.backends.cluster import cluster_in_use
 from rarefy.backends.dask_data import DaskData, rows_on
 from rarefy.blocks._data import BlockData
 from rarefy.blocks._manifest import Manifest
 from rarefy.blocks._zarr import BlockZarr, is_zarr
-from rarefy.exceptions import BlockError, ClusterError
+from rarefy.exceptions import BlockError
 from rarefy.tables import TableEncoder
 
 
@@ -169,9 +169,7 @@ class BlockFolder(BlockData):
         BlockError
             If the workers do not see the folder, or a block is damaged.
         """
-        cluster = current_cluster()
-        if cluster is None:
-            raise ClusterError("There is no client of a cluster. Make one first: distributed.Client(address).")
+        cluster = cluster_in_use()
         d = self.shape[1]
         each = [replace(self._files, blocks=(block,), shape=(block.n_rows, d)) for block in self._files.blocks]
         blocks = cluster.each(_read_block, each)

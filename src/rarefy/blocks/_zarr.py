@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy._files import size_in_words
+from rarefy.backends.cluster import cluster_in_use
+from rarefy.backends.dask_data import DaskData, rows_on
 from rarefy.backends.zarr_rows import ZarrRows
 from rarefy.blocks._data import BlockData
 from rarefy.certificates._fingerprint import Fingerprint
@@ -23,6 +25,8 @@ from rarefy.tables import TableEncoder
 
 ZARR = "zarr.json"
 _OURS, _FORMAT = "rarefy", "rarefy zarr 1"
+_HELD = 1 << 26
+"""Bytes of the rows that a worker holds as one block, or those of one chunk if that is larger."""
 
 
 class BlockZarr(BlockData):
@@ -152,10 +156,35 @@ class BlockZarr(BlockData):
         """
         return self._rows
 
+    def on_workers(self) -> DaskData:
+        """Let the workers of the cluster that is in use hold the rows; each reads chunks of this folder itself.
+
+        Returns
+        -------
+        data : DaskData
+            The same rows, for estimators.
+
+        Raises
+        ------
+        ClusterError
+            If there is no client of a cluster.
+        BlockError
+            If the workers do not see the folder, or a chunk cannot be read.
+        """
+        cluster = cluster_in_use()
+        parts = self._rows.parts(_HELD)
+        blocks = cluster.each(_read_rows, [str(self.folder)] * len(parts), parts)
+        return DaskData(rows_on(cluster, blocks, self.fingerprint), self.columns, self.target)
+
     def __repr__(self) -> str:
         n, d = self.shape
         size = size_in_words(float(n) * d * self.dtype.itemsize)
         return f"<BlockZarr of {n} rows and {d} columns ({self.dtype}, {size}) in {self.folder}>"
+
+
+def _read_rows(folder: str, rows: slice) -> NDArray[Any]:
+    """Some rows of a folder; on a worker."""
+    return BlockZarr(folder).rows().part(rows)
 
 
 def is_zarr(folder: Path) -> bool:

@@ -128,7 +128,7 @@ class _Run:
         except OSError as error:
             raise click.ClickException(f"{self.out}: {error.strerror or error}. Finished cells are stored.") from error
         except Exception:  # whatever it is, other tables can still be run
-            traceback.print_exc()
+            click.echo(traceback.format_exc(), err=True)
             self._print(f"[red]{table.id}: failed;[/red] the error is above. Finished cells are stored.")
             return False
         page = write_results(table, self.mode, results, verdicts, self.out)

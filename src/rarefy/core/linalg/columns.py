@@ -1,4 +1,4 @@
-"""Columns of rows: some of them times numbers, their means and deviations."""
+"""Columns of rows: some of them times numbers, their sums, products, means and deviations."""
 
 import numpy as np
 
@@ -8,27 +8,21 @@ from rarefy.core.linalg.rows import Array, DenseRows, Index, Rows, SparseRows
 
 def column_deviations(A: Rows, weight: Array) -> tuple[Array, Array]:
     """Standard deviation of each column, with rows that are weighted by numbers with sum 1, and its largest entry."""
-    mean = A.T @ weight
-    around = getattr(A, "squares_around", None)
-    if around is not None:
-        square, largest = around(mean, weight)
-    else:
-        square, largest = squares_around(A, mean, weight)
+    square, largest = squares_around(A, A.T @ weight, weight)
     return np.sqrt(square), largest
 
 
 def squares_around(A: Rows, mean: Array, weight: Array) -> tuple[Array, Array]:
     """Weighted sums of squares of each column's distances from a number, and its largest absolute entry."""
+    around = getattr(A, "squares_around", None)
+    if around is not None:
+        found: tuple[Array, Array] = around(mean, weight)
+        return found
     square, largest = np.zeros(A.shape[1]), np.zeros(A.shape[1])
-    buffer = np.empty((0, A.shape[1]))
     for some, block in A.blocks():
-        if len(buffer) < len(block):  # fresh pages for every block can cost more than the sums
-            buffer = np.empty(block.shape)
-        distance = np.subtract(block, mean, out=buffer[: len(block)])
-        np.multiply(distance, distance, out=distance)
-        square += weight[some] @ distance
-        np.maximum(largest, block.max(axis=0, initial=0.0), out=largest)
-        np.maximum(largest, -block.min(axis=0, initial=0.0), out=largest)
+        part, largest_here = DenseRows(block).squares_around(mean, weight[some])
+        square += part
+        np.maximum(largest, largest_here, out=largest)
     return square, largest
 
 
@@ -56,6 +50,15 @@ def dense_columns(X: Rows, index: Index, factors: Array) -> Rows:
         chosen: Rows = streamed(index, factors)
         return chosen
     return DenseRows((X.T.take(index) * factors[:, None]).T)
+
+
+def gram_and_sums(A: Rows) -> tuple[Array, Array]:
+    """A^T A and A^T 1: of dense rows from one look at them."""
+    both = getattr(A, "gram_and_sums", None)
+    if both is not None:
+        found: tuple[Array, Array] = both()
+        return found
+    return A.gram(), A.T @ np.ones(A.shape[0])
 
 
 def column_means(A: Rows) -> Array:

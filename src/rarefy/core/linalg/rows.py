@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from rarefy.core.linalg import norms
+from rarefy.core.linalg import moments, norms
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -125,8 +125,9 @@ class DenseRows:
         return product
 
     def gram(self, w: Array | None = None, *, rough: bool = False) -> Array:
-        if w is None and self._A.dtype == np.float64 and not rough:
-            return self._A.T @ self._A  # one symmetric rank-n product
+        if w is None and not rough:
+            # One symmetric rank-n product, or many of blocks that are widened.
+            return self._A.T @ self._A if self._A.dtype == np.float64 else self.gram_and_sums()[0]
         G = np.zeros((self.shape[1], self.shape[1]))
         if w is None or w.min(initial=0.0) >= 0.0:
             root = np.ones(self.shape[0]) if w is None else np.sqrt(w)
@@ -141,6 +142,10 @@ class DenseRows:
         for rows, block in self.blocks():
             G += block.T @ (block * w[rows, None])
         return G
+
+    def gram_and_sums(self) -> tuple[Array, Array]:
+        """A^T A and A^T 1."""
+        return moments.gram_and_sums(self._A, WIDENED_ENTRIES)
 
     def sketch(self, G: Array) -> Array:
         if self._A.dtype == np.float64:
@@ -177,6 +182,17 @@ class DenseRows:
 
     def largest_entry(self) -> float:
         return largest_of(self.T.blocks() if self._by_columns else self.blocks())
+
+    def squares_around(self, mean: Array, weight: Array) -> tuple[Array, Array]:
+        """Weighted sums of squares of each column's distances from a number, and its largest absolute entry."""
+        square, largest = np.zeros(self.shape[1]), np.zeros(self.shape[1])
+        for rows, block in _widened(self._A):
+            np.maximum(largest, block.max(axis=0, initial=0.0), out=largest)
+            np.maximum(largest, -block.min(axis=0, initial=0.0), out=largest)
+            block -= mean
+            np.multiply(block, block, out=block)
+            square += weight[rows] @ block
+        return square, largest
 
     @property
     def _by_columns(self) -> bool:
@@ -250,9 +266,11 @@ class SparseRows:
         row, column = A.row, A.col
         stored = np.bincount(column, weights=weight[row], minlength=self.shape[1])
         distance = np.bincount(column, weights=weight[row] * (A.data - mean[column]) ** 2, minlength=self.shape[1])
+        # A difference of sums would leave rounding where all entries are stored, times a square that may be large.
+        zeros = np.where(np.bincount(column, minlength=self.shape[1]) < self.shape[0], weight.sum() - stored, 0.0)
         largest = np.zeros(self.shape[1])
         np.maximum.at(largest, column, np.abs(A.data))
-        return distance + np.maximum(weight.sum() - stored, 0.0) * mean**2, largest
+        return distance + np.maximum(zeros, 0.0) * mean**2, largest
 
     @property
     def matrix(self) -> Any:

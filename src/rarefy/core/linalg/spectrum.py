@@ -277,7 +277,8 @@ def _singular_pairs(A: Rows, G: Array, tolerance: float) -> tuple[Array, Array]:
         rest = _cleaned(A, U, sigma, Q[:, ~resolved])
         G = streamed_gram(A, rest) if rest.shape[1] else G
     # The vectors found later were cleaned of those found earlier; now the earlier ones give way.
-    orthonormal = np.linalg.qr(np.hstack([rest, U[:, ::-1]]))[0]
+    with threads_for(k):
+        orthonormal = np.linalg.qr(np.hstack([rest, U[:, ::-1]]))[0]
     return sigma, orthonormal[:, rest.shape[1] :][:, ::-1]
 
 
