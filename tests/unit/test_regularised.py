@@ -13,6 +13,7 @@ import rarefy
 from rarefy.certificates._ridge import certified_signs, prediction_difference_bound
 from rarefy.core.certificates.pencil import kernel_interval, kernel_pencil, row_pencil
 from rarefy.core.certificates.regularised import (
+    AlphaFrom,
     Regularised,
     _falling_variance,
     _Kept,
@@ -332,7 +333,15 @@ def test_no_penalty_is_enough_where_the_variance_grows():
     found = alpha_from(kernel_pencil(K, 2 * K), 1.1)
     assert found.proved == found.on_grid == np.inf
     nothing = alpha_from(kernel_pencil(0 * K, 0 * K))
-    assert nothing.proved == 0
+    assert nothing == AlphaFrom(1.1, 0.0, 0.0)
+    for alpha in (0.0, 1.0):
+        empty = regularised(0 * K, 0 * K, alpha)
+        assert (empty.lo, empty.hi, empty.bias_factor, empty.variance_factor, empty.bias_bound) == pytest.approx(
+            (1.0,) * 5
+        )
+        assert (empty.effective_dimension, empty.effective_dimension_kept, empty.risk_factor) == pytest.approx(
+            (0.0, 0.0, 1.0)
+        )
 
 
 def test_without_a_penalty_the_numbers_are_limits():

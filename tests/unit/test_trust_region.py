@@ -171,6 +171,38 @@ def test_a_convex_quadratic_without_bounds_is_solved():
     np.testing.assert_allclose(found.x, np.linalg.solve(A, b), atol=1e-6)
 
 
+@pytest.mark.parametrize("good", [True, False])
+def test_a_preconditioner_is_made_anew_only_where_it_has_become_poor(good):
+    """A function that is nearly quadratic: the inverse Hessian at the start serves to the end, another one does not."""
+    rng, n = np.random.default_rng(0), 30
+    scale = 10.0 ** np.linspace(0, 4, n)
+    c, made, products = rng.standard_normal(n), [], []
+
+    def hessian(x):
+        products.append(x)
+        return np.diag(scale + 0.03 * x**2)
+
+    def precondition(here):
+        made.append(here.x)
+        inverse = 1.0 / (scale if good else scale[::-1])
+        return lambda v: inverse * v
+
+    at = function(
+        lambda x: 0.5 * x @ (scale * x) - c @ x + 0.0025 * np.sum(x**4),
+        lambda x: scale * x - c + 0.01 * x**3,
+        hessian,
+    )
+    found = trust_region(at, 10.0 * np.ones(n), precondition=precondition, tol=1e-14, max_iter=100)
+    assert found.status == "optimal"
+    assert found.n_products == len(products)
+    assert found.n_iter > 2
+    if good:
+        assert len(made) == 1
+        assert found.n_products <= 6 * found.n_iter
+    else:
+        assert 3 <= len(made) <= found.n_iter + 1
+
+
 def test_a_known_least_curvature_saves_products_and_keeps_the_promised_accuracy():
     rng = np.random.default_rng(1)
     saved = 0
