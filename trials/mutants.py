@@ -49,6 +49,7 @@ REASONS = {
         "always True in HingeSums",
         "return HingeSums",
     ): "of two equal sums the quicker one: speed only",
+    ("losses/hinge.py", "always False in w if k == 0", "np.cumsum"): "powers of zero are one: speed only",
     ("losses/lists.py", "max to min", "self._rounding"): _ROUNDING,
     ("losses/margins.py", "40.0 to 41.0", "low, high = low - 40.0"): "a root is looked for in a wider interval",
     ("losses/roots.py", "Lt to LtE in low < newton < high", "x, before"): _TIE,

@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 
 import rarefy
 from rarefy.certificates._ridge import certified_signs, prediction_difference_bound
+from rarefy.core.certificates import ridge
 from rarefy.core.certificates.pencil import kernel_interval, kernel_pencil, row_pencil
 from rarefy.core.certificates.regularised import (
     AlphaFrom,
@@ -326,6 +327,21 @@ def test_the_bound_on_the_variance_falls_with_the_penalty():
         for alpha, bound in zip(alphas, bounds, strict=True):
             assert _variance(pencil, kept, alpha / pencil.scale) <= bound * (1 + 1e-9)
     assert finite > 10
+
+
+@pytest.mark.parametrize("n", [5, 12])
+def test_the_least_eigenvalue_of_the_kept_kernel_with_the_penalty_is_not_overstated(n):
+    """Whatever the predictions may be wrong by is divided by it."""
+    rng = np.random.default_rng(n)
+    X, y, Q = rng.standard_normal((n, 30)), rng.standard_normal(n), rng.standard_normal((3, 30))
+    for kept in (3, 20):  # fewer columns than rows: it is the penalty alone
+        selection = Selection(np.arange(kept), np.ones(kept))
+        pencil = row_pencil(as_rows(X), selection)
+        for c in (1e-3, 1.0):
+            found = ridge._problem(pencil, as_rows(X), selection, y, as_rows(Q), c).b
+            least = np.linalg.eigvalsh(X[:, :kept] @ X[:, :kept].T)[0] / pencil.scale + c
+            assert found <= least * (1 + 1e-12)
+            assert found == pytest.approx(least, rel=1e-6)
 
 
 def test_no_penalty_is_enough_where_the_variance_grows():

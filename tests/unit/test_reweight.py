@@ -299,8 +299,8 @@ def test_rows_that_are_exchanged(dropped):
     """Who lost its weight and does not bind goes; who violates most comes, as many as went or a quarter."""
     rng = np.random.default_rng(1)
     rows, t, violation = np.arange(0, 40, 2), np.zeros(60), rng.uniform(0.0, 0.8, 60)
-    t[rows] = 1.0
-    t[rows[:dropped]], t[rows[dropped]] = 1e-7, 1e-7
+    t[rows] = 100.0
+    t[rows[:dropped]], t[rows[dropped]], t[rows[-1]] = 1e-5, 1e-5, 1e-3  # the last one counts
     violation[rows[dropped]] = 0.95  # without weight, but it binds
     outside = np.setdiff1d(np.arange(60), rows)
     violation[outside[:12]] = rng.permutation(np.arange(12)) + 1.5
