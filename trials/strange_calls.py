@@ -130,6 +130,11 @@ def strange_case(seed):
     return Case(f"{type(estimator).__name__}.fit", about, call, theirs=their_fit(X, y))
 
 
+def strange_cases(first, n):
+    """Calls by their seeds."""
+    return map(strange_case, range(first, first + n))
+
+
 def _fitted(estimator, X: Any, y: Any, metadata: Any):
     estimator.fit(X, y, **metadata)
     return [estimator, *asked(estimator, X)]

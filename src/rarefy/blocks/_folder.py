@@ -21,7 +21,7 @@ from rarefy.backends.dask_data import DaskData, rows_on
 from rarefy.blocks._data import BlockData
 from rarefy.blocks._manifest import Manifest
 from rarefy.blocks._zarr import BlockZarr, is_zarr
-from rarefy.exceptions import BlockError, ClusterError
+from rarefy.exceptions import BlockError, ClusterError, ParameterError
 from rarefy.tables import TableEncoder
 
 
@@ -242,4 +242,6 @@ def open(folder: str | os.PathLike[str]) -> Any:
     >>> data.shape, data.columns
     ((4, 4), ('a', 'b', 'c', 'd'))
     """
+    if not isinstance(folder, str | os.PathLike):
+        raise ParameterError(f"folder of blocks.open must be a path; got {folder!r}.")
     return BlockZarr(folder) if is_zarr(Path(folder)) else BlockFolder(folder)
