@@ -21,6 +21,7 @@ from rarefy.core.certificates.regularised import (
     _variance,
     alpha_from,
     curve,
+    extremes,
     objective_bounds,
     pencil_curve,
     regularised,
@@ -342,6 +343,16 @@ def test_the_least_eigenvalue_of_the_kept_kernel_with_the_penalty_is_not_oversta
             least = np.linalg.eigvalsh(X[:, :kept] @ X[:, :kept].T)[0] / pencil.scale + c
             assert found <= least * (1 + 1e-12)
             assert found == pytest.approx(least, rel=1e-6)
+
+
+def test_the_leading_directions_of_a_pencil_may_be_none():
+    _, _, K, K_kept = gaussian_problem(0)
+    pencil = kernel_pencil(K, K_kept)
+    for k in (0, 1, 3, pencil.rank):
+        part = pencil.leading(k)
+        assert (part.rank, part.G.shape, part.U.shape[1]) == (k, (k, k), k)
+        np.testing.assert_array_equal(part.mu, np.sort(pencil.mu)[pencil.rank - k :])
+    assert extremes(pencil.leading(0), 0.0) == extremes(pencil.leading(0), 1.0) == (1.0, 1.0)
 
 
 def test_no_penalty_is_enough_where_the_variance_grows():
