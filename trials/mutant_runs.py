@@ -18,7 +18,6 @@ from gc import get_objects
 from pathlib import Path
 
 import pytest
-from hypothesis import Phase, settings
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -43,6 +42,8 @@ class Runs:
     @staticmethod
     def pytest_configure():
         """A failed test is enough: smaller examples are not looked for."""
+        from hypothesis import Phase, settings  # pytest wants to be the first who imports it
+
         profile = settings.get_profile("rarefy")
         settings.register_profile("mutants", profile, phases=[Phase.explicit, Phase.reuse, Phase.generate])
         settings.load_profile("mutants")
@@ -134,5 +135,5 @@ if __name__ == "__main__":
     work = json.loads(Path(given).read_text(encoding="utf-8"))
     files = sorted({test for _, _, tests in work for test, _ in tests})
     with open(found, "a", encoding="utf-8") as out:
-        options = ["-q", "-W", "ignore", "-p", "no:cacheprovider", "-p", "no:randomly", "--no-header", "-s"]
+        options = ["-q", "-p", "no:cacheprovider", "-p", "no:randomly", "--no-header", "-s"]
         sys.exit(pytest.main([*options, *files], plugins=[Runs(work, out)]))

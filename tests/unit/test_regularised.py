@@ -345,6 +345,20 @@ def test_the_least_eigenvalue_of_the_kept_kernel_with_the_penalty_is_not_oversta
             assert found == pytest.approx(least, rel=1e-6)
 
 
+@pytest.mark.parametrize("factor", [0.01, 0.5, 30.0])
+def test_the_grid_of_penalties_is_about_the_larger_of_the_two_kernels(factor):
+    _, _, K, _ = gaussian_problem(2)
+    found = alpha_from(kernel_pencil(K, factor * K), 2.0)
+    top = max(1.0, factor) * np.linalg.eigvalsh(K)[-1]
+    grid = top * np.logspace(-8, 8, 33)
+    good = [regularised(K, factor * K, alpha).risk_factor <= 2.0 for alpha in grid]
+    first = next(i for i in range(34) if all(good[i:]))
+    assert found.on_grid == pytest.approx(np.append(grid, np.inf)[first])
+    assert (
+        alpha_from(kernel_pencil(K, factor * K), 2.0, grid[:20:-1]).on_grid == np.append(grid, np.inf)[max(first, 21)]
+    )
+
+
 def test_the_leading_directions_of_a_pencil_may_be_none():
     _, _, K, K_kept = gaussian_problem(0)
     pencil = kernel_pencil(K, K_kept)
