@@ -288,7 +288,7 @@ TRIALS = (
         "Changes to the source of core, which unit tests must notice",
         mutant_pieces,
         400,
-        4,
+        25,
         (Goal("survived", "mutants", 0.05),),
     ),
     Trial(
