@@ -1,6 +1,7 @@
 """The guarantees of spectral sparsification, and equality with the plain loop, on random problems."""
 
 import itertools
+from functools import partial
 from unittest import mock
 
 import numpy as np
@@ -199,3 +200,12 @@ def test_the_bound_of_sampling_is_where_the_probability_of_its_theorem_is_spent(
     for poisson, sums in ((False, 2), (True, 4)):
         eps = distortion_bound(ell, r, poisson, delta)
         assert sums * ell * np.exp(-r * eps**2 / (2.0 * ell * (1.0 + eps / 3.0))) == pytest.approx(delta)
+
+
+def test_both_sets_tell_their_progress_after_every_step():
+    X = np.random.default_rng(0).standard_normal((4, 40))
+    spec = decompose(as_rows(X)).leading(3)
+    for choose in (partial(bss, spec.V), partial(dual_set, spec.V, residual_norms2(spec))):
+        told = []
+        choose(9, progress=lambda done, of, told=told: told.append((done, of)))
+        assert told == [(i + 1, 9) for i in range(9)]

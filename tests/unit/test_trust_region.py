@@ -203,6 +203,20 @@ def test_a_preconditioner_is_made_anew_only_where_it_has_become_poor(good):
         assert 3 <= len(made) <= found.n_iter + 1
 
 
+def test_what_is_left_to_gain_is_half_the_squared_gradient_in_the_norm_of_the_inverse():
+    """Near a minimum no product is needed to say it, where the preconditioner is nearly the inverse Hessian."""
+    rng = np.random.default_rng(0)
+    B = rng.standard_normal((6, 6))
+    A, c = B @ B.T + np.eye(6), rng.standard_normal(6)
+    inverse, minimum = np.linalg.inv(A), np.linalg.solve(A, c)
+    x = minimum + 1e-5 * rng.standard_normal(6)
+    gradient = A @ x - c
+    found = trust_region(quadratic(A, c), x, precondition=lambda here: lambda v: inverse @ v, tol=1e-4)
+    assert (found.status, found.n_iter, found.n_products) == ("optimal", 0, 0)
+    assert found.decrement == pytest.approx(0.5 * gradient @ inverse @ gradient, rel=1e-6)
+    assert found.decrement == pytest.approx(found.value - quadratic(A, c)(minimum).value, rel=1e-2)
+
+
 def test_a_known_least_curvature_saves_products_and_keeps_the_promised_accuracy():
     rng = np.random.default_rng(1)
     saved = 0
