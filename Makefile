@@ -13,6 +13,7 @@ WHEEL_BIN := build/wheel-check/$(SCRIPTS)
 STAMP := .venv/.installed
 BENCH_STAMP := .venv-bench/.installed
 OLDEST_STAMP := .venv-oldest/.installed
+NEW_ENOUGH := $(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'rarefy needs Python >= 3.11, this is ' + sys.version)"
 INSTALL := -m pip install --quiet --disable-pip-version-check
 
 .PHONY: help install demo test test-oldest coverage check bench asv trials audit docs dist clean
@@ -21,13 +22,21 @@ INSTALL := -m pip install --quiet --disable-pip-version-check
 help:
 	@echo "make install | demo | test | test-oldest | coverage | check | bench | asv | trials | audit | docs | dist | clean"
 
-install: $(STAMP)
+# The newest versions that pyproject.toml allows; with LOCKED=1 those of the lock file, by their hashes.
+install: $(if $(LOCKED),.venv/.locked,$(STAMP))
 
 $(STAMP): pyproject.toml
-	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'rarefy needs Python >= 3.11, this is ' + sys.version)"
+	$(NEW_ENOUGH)
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python $(INSTALL) -e ".[dev,docs]"
 	touch $@
+
+.venv/.locked: tools/locked-requirements.txt
+	$(NEW_ENOUGH)
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python $(INSTALL) --require-hashes -r tools/locked-requirements.txt
+	$(BIN)/python $(INSTALL) --no-deps --no-build-isolation -e .
+	touch $@ $(STAMP)
 
 demo: $(STAMP)
 	$(BIN)/rarefy demo
@@ -57,6 +66,7 @@ check: $(STAMP)
 	$(BIN)/python tools/check_sizes.py
 	$(BIN)/python tools/check_docstrings.py
 	$(BIN)/python tools/oldest_requirements.py --check
+	$(BIN)/python tools/locked_requirements.py --check
 	$(MAKE) docs
 
 # The peers' own pins exclude the newest scikit-learn, so they get an environment of their own.

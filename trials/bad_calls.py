@@ -96,7 +96,8 @@ class Case:
         return f"{self.subject}, {self.kind}"
 
 
-def _theirs(X: Any, y: Any, weights: Any = None) -> Callable[[], Any]:
+def their_fit(X: Any, y: Any, weights: Any = None) -> Callable[[], Any]:
+    """A fit of scikit-learn to the same data."""
     return lambda: LogisticRegression(max_iter=5).fit(X, y, sample_weight=weights)
 
 
@@ -104,13 +105,14 @@ def _used(estimator: Any, X: Any, y: Any, **metadata: Any) -> list[Any]:
     """Fit, and whatever the fitted estimator can do with X."""
     model = clone(estimator)
     model.fit(X, y, **metadata)
-    return [model, *_asked(model, X)]
+    return [model, *asked(model, X)]
 
 
 _METHODS = ("transform", "predict", "decision_function", "score_samples")
 
 
-def _asked(model: Any, X: Any) -> list[Any]:
+def asked(model: Any, X: Any) -> list[Any]:
+    """What a fitted estimator says about X, by each method that it has."""
     return [getattr(model, name)(X) for name in _METHODS if hasattr(model, name)]
 
 
@@ -132,9 +134,9 @@ def _data_cases(estimator: Any) -> Iterator[Case]:
     looks_at_y = estimator.__sklearn_tags__().target_tags.required
     for kind, (bad, refused) in bad_matrices().items():
         labels = y[: _length(bad)]
-        yield Case(name, f"X is {kind}", partial(_used, estimator, bad, labels), refused, _theirs(bad, labels))
+        yield Case(name, f"X is {kind}", partial(_used, estimator, bad, labels), refused, their_fit(bad, labels))
     for kind, (bad, refused) in bad_targets().items():
-        yield Case(name, f"y is {kind}", partial(_used, estimator, X, bad), refused and looks_at_y, _theirs(X, bad))
+        yield Case(name, f"y is {kind}", partial(_used, estimator, X, bad), refused and looks_at_y, their_fit(X, bad))
     if takes_weights(estimator):
         for kind, (bad, refused) in bad_weights().items():
             if kind == "1e20" and isinstance(estimator, SupportVectorSelector):  # libsvm itself does not end

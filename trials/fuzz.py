@@ -14,7 +14,8 @@ import signal
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -135,8 +136,8 @@ def fuzz_trial(case: Case) -> tuple[Counter[str], list[str]]:
     return Counter({"calls": 1, how: 1, "violated": int(fault is not None)}), [] if fault is None else [fault]
 
 
-def fuzz_outcomes(start: int = 0, step: int = 1) -> Iterator[tuple[Counter[str], list[str]]]:
-    """The calls from a number on, every `step`-th of them, each counted.
+def fuzz_outcomes(cases: Callable[[], Iterable[Case]]) -> Iterator[tuple[Counter[str], list[str]]]:
+    """Calls that a function makes, each counted.
 
     They are made in a process of their own, with little memory: what does not end in compiled code is killed, and the
     next process goes on behind it.
@@ -144,8 +145,9 @@ def fuzz_outcomes(start: int = 0, step: int = 1) -> Iterator[tuple[Counter[str],
     # Processes begin anew: after a fork the threads of polars would not be there, and whoever needs them would wait.
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe(duplex=False)
+    start: int | None = 0
     while start is not None:
-        worker = context.Process(target=_work, args=(there, start, step), daemon=True)
+        worker = context.Process(target=_work, args=(there, cases, start), daemon=True)
         worker.start()
         start, reached = None, None
         while True:
@@ -154,7 +156,7 @@ def fuzz_outcomes(start: int = 0, step: int = 1) -> Iterator[tuple[Counter[str],
                 if reached is None:
                     raise RuntimeError("the process of the calls does not begin")
                 yield Counter({"calls": 1, "endless": 1, "violated": 1}), [f"{reached[1]}: does not end"]
-                start = reached[0] + step
+                start = reached[0] + 1
                 break
             kind, *said = here.recv()
             if kind == "done":
@@ -166,20 +168,25 @@ def fuzz_outcomes(start: int = 0, step: int = 1) -> Iterator[tuple[Counter[str],
         worker.join()
 
 
-def fuzz_piece(start: int, step: int) -> tuple[Counter[str], list[str]]:
-    """Every `step`-th call, together."""
+def table(start: int, step: int) -> Iterable[Case]:
+    """Every `step`-th call of the table."""
+    return all_cases()[start::step]
+
+
+def fuzz_piece(cases: Callable[[], Iterable[Case]]) -> tuple[Counter[str], list[str]]:
+    """Some calls together."""
     total: Counter[str] = Counter()
     wrong: list[str] = []
-    for counts, faults in fuzz_outcomes(start, step):
+    for counts, faults in fuzz_outcomes(cases):
         total.update(counts)
         wrong += faults
     return total, wrong
 
 
-def _work(pipe: Any, start: int, step: int) -> None:
+def _work(pipe: Any, cases: Callable[[], Iterable[Case]], start: int) -> None:
     warnings.simplefilter("ignore")
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    for i, case in list(enumerate(all_cases()))[start::step]:
+    for i, case in islice(enumerate(cases()), start, None):
         pipe.send(("begin", i, str(case)))
         pipe.send(("end", *fuzz_trial(case)))
     pipe.send(("done",))

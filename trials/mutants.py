@@ -1,52 +1,48 @@
 """Changes to the source of core, one at a time: the unit tests concerned have to notice.
 
-A mutant has one comparison, operator, number, condition or choice of minimum and maximum changed. It exists in memory
-only: the module is compiled from the changed tree when it is imported. A mutant is killed if a test fails or the tests
-take much longer than they should. Survivors are listed, with the reason where it is known. What only guards against
-faults of the program itself is not changed: `strict` of zip, options of dataclass, messages of errors.
+A mutant exists in memory only. The tests that reach its line are tried, the quickest first: it is killed if one fails
+or takes much longer than it should. Survivors are listed, with the reason where it is known. The changes are those of
+mutmut 3 except for text, and some of ours (signs, the smaller for the larger, conditions): numbers become larger by
+one, or twice as large from 100 on; operators, comparisons and conditions are replaced; arguments are None or left out;
+what is assigned is None. Not changed is what only guards against faults of the program itself (`strict` of zip, options
+of dataclass, `check_finite`, `overwrite_a`, messages of errors), what only decides how long something takes
+(`SEARCHES`), and by one the number of roundings that are allowed for.
 """
 
 import ast
 import importlib.abc
 import importlib.util
+import json
 import os
 import random
-import re
 import signal
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from functools import cache, partial
-from itertools import chain
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from trials.reach import in_function, reach, tests_of_line  # noqa: E402
+from trials.survivors import REASONS, SEARCHES  # noqa: E402
+
 PACKAGES = ("certificates", "losses", "sparsify", "solvers")
 SECONDS = 400
-"""Of processor time for the tests of one mutant: the tests of the unchanged module take less than a third."""
-REASONS = {
-    ("certificates/pencil.py", "1e+60 to 2e+60", "size = "): "scaling by a power of two changes nothing but rounding",
-    ("sparsify/adaptive.py", "max to min", "Q = Q"): "how large rounding may be: no data are known where it matters",
-    ("sparsify/bss.py", "Pow to Mult in e ** 3", "decomposition, resolvents, scores ="): "estimates a time: speed only",
-    (
-        "sparsify/reweight.py",
-        "2 to 3",
-        "best, done, step = tried, count, 2 * step",
-    ): "a search in longer steps: speed only",
-    ("sparsify/candidates.py", "GtE to Gt in best.slack >= 0.0", "better ="): "differs for a slack of exactly zero",
-    ("solvers/interior_point.py", "0 to 1", "if longer[0]"): "whether one more corrector is worth it: speed only",
-    ("solvers/interior_point.py", "min to max", "if longer[0]"): "whether one more corrector is worth it: speed only",
-    ("solvers/rank_one_sdp.py", "0.5 to 1.0", "_SHORTER ="): "one of the shares of a step that are tried: speed only",
-    ("solvers/box_lp.py", "Gt to GtE in slopes > 0.0", "reach ="): "differs where a slope is 0 and its bound infinite",
-    ("solvers/trust_region.py", "Gt to GtE in ratio > 0.0001", "if ratio"): "differs for a ratio of exactly 0.0001",
-}
-"""Why mutants survive that did, by file, change and how the line begins; they count as survivors all the same."""
-
+"""Of processor time for the tests of one mutant in a process of its own: those of the unchanged module take less."""
+TOGETHER = 25
+"""Mutants that share a process."""
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+_TURNED = {ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.Gt: ast.LtE, ast.GtE: ast.Lt}
+"""Comparisons with a floating number other than zero: nobody cares about a tie."""
 _SWAPS = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.Pow: ast.Mult,
-    ast.FloorDiv: ast.Mult, ast.Mod: ast.Mult, ast.And: ast.Or, ast.Or: ast.And,
+    ast.FloorDiv: ast.Div, ast.Mod: ast.Div, ast.And: ast.Or, ast.Or: ast.And,
+    ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.BitXor: ast.BitAnd,
 }  # fmt: skip
 _NAMES = {
     "minimum": "maximum",
@@ -56,6 +52,10 @@ _NAMES = {
     "argmin": "argmax",
     "argmax": "argmin",
 }
+_GUARDS = ("check_finite", "overwrite_a", "overwrite_b")
+_UNITS = ("EPS", "_EPS", "UNIT")
+_NO_CHANGE = ("len", "isinstance")
+"""Calls whose arguments stay, as in mutmut: without them there is only an error."""
 
 
 def modules():
@@ -64,64 +64,158 @@ def modules():
 
 
 def changes(tree):
-    """(line, what, function that makes it) of every change of a tree."""
-    found = []
-    skipped = {
+    """(line, what, function that makes it, kind) of every change of a tree."""
+    inside = {
         id(inner)
-        for node in ast.walk(tree)
-        for part in (getattr(node, "annotation", None), getattr(node, "returns", None))
-        if part is not None
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef)
+        for part in function.body
         for inner in ast.walk(part)
     }
-    guards = [node for node in ast.walk(tree) if isinstance(node, ast.Raise)]
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
-    guards += [keyword for call in calls if call.func.id in ("zip", "dataclass") for keyword in call.keywords]
-    skipped |= {id(inner) for guard in guards for inner in ast.walk(guard)}
+    skipped = _skipped(tree)
+    found = []
     for node in ast.walk(tree):
-        if id(node) in skipped:
-            continue
-        if isinstance(node, ast.Compare):
-            found += [_swap(node, "ops", i) for i, op in enumerate(node.ops) if type(op) in _SWAPS]
-        elif isinstance(node, ast.BinOp | ast.AugAssign | ast.BoolOp) and type(node.op) in _SWAPS:
-            found.append(_swap(node, "op", None))
-        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.Not):
-            found.append(_unary(node))
-        elif isinstance(node, ast.Constant) and isinstance(node.value, bool | int | float):
-            found.append(_constant(node))
-        elif isinstance(node, ast.Attribute) and node.attr in _NAMES:
-            found.append(
-                (node.lineno, f"{node.attr} to {_NAMES[node.attr]}", partial(setattr, node, "attr", _NAMES[node.attr]))
-            )
-        elif isinstance(node, ast.Name) and node.id in _NAMES and isinstance(node.ctx, ast.Load):
-            found.append(
-                (node.lineno, f"{node.id} to {_NAMES[node.id]}", partial(setattr, node, "id", _NAMES[node.id]))
-            )
-        elif isinstance(node, ast.If | ast.While | ast.IfExp):
-            change = partial(setattr, node, "test", ast.UnaryOp(ast.Not(), node.test))
-            found.append((node.lineno, f"not ({ast.unparse(node.test)})", change))
+        if id(node) not in skipped:
+            found += _of_expression(node)
+            if id(node) in inside:
+                found += _of_statement(node)
     return found
+
+
+def _skipped(tree):
+    """What only guards against faults of the program itself, annotations, and how many roundings are allowed for."""
+    guards = [node for node in ast.walk(tree) if isinstance(node, ast.Raise)]
+    for node in ast.walk(tree):
+        guards += [part for part in (getattr(node, "annotation", None), getattr(node, "returns", None)) if part]
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("zip", "dataclass"):
+            guards += node.keywords
+        guards += [one for one in getattr(node, "keywords", ()) if one.arg in _GUARDS]
+        guards += _roundings(node)
+    return {id(inner) for guard in guards for inner in ast.walk(guard)}
+
+
+def _roundings(node):
+    """Numbers that are added to a number of roundings: one more is allowed for as rightly."""
+    counts = []
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("_gamma", "rounding"):
+        counts = node.args
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        sides = (node.left, node.right)
+        counts = [side for side, other in (sides, sides[::-1]) if isinstance(other, ast.Name) and other.id in _UNITS]
+    added = [one for count in counts for one in ast.walk(count) if isinstance(one, ast.BinOp)]
+    parts = [part for one in added if isinstance(one.op, ast.Add) for part in (one.left, one.right)]
+    return [part for part in parts if isinstance(part, ast.Constant)]
+
+
+def _of_expression(node):
+    """Changes of operators, comparisons, conditions, numbers and names."""
+    line = getattr(node, "lineno", 0)
+    if isinstance(node, ast.Compare):
+        return [_swap(node, "ops", i) for i, op in enumerate(node.ops) if type(op) in _SWAPS]
+    if isinstance(node, ast.BinOp | ast.AugAssign | ast.BoolOp) and type(node.op) in _SWAPS:
+        return [_swap(node, "op", None)]
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.Not | ast.Invert):
+        return [_unary(node)]
+    if isinstance(node, ast.Constant) and isinstance(node.value, bool | int | float):
+        return [_constant(node)]
+    if isinstance(node, ast.If | ast.While):
+        change = partial(setattr, node, "test", ast.UnaryOp(ast.Not(), node.test))
+        return [(line, f"not ({ast.unparse(node.test)})", change, "conditions")]
+    if isinstance(node, ast.IfExp):
+        arms = ((ast.And(), False), (ast.Or(), True))
+        return [
+            (line, f"{text} in {ast.unparse(node)[:80]}", partial(setattr, node, "test", test), "conditions")
+            for text, test in (
+                (f"always {value}", ast.BoolOp(op, [node.test, ast.Constant(value)])) for op, value in arms
+            )
+        ]
+    for name in ("attr", "id"):
+        if isinstance(node, ast.Attribute | ast.Name) and (old := getattr(node, name, None)) in _NAMES:
+            return [(line, f"{old} to {_NAMES[old]}", partial(setattr, node, name, _NAMES[old]), "names")]
+    return []
+
+
+def _of_statement(node):
+    """Changes of assignments, arguments, jumps and functions without a name, in functions."""
+    line = getattr(node, "lineno", 0)
+    if isinstance(node, ast.Assign) or (isinstance(node, ast.AnnAssign) and node.value is not None):
+        new = ast.Constant("" if _is_none(node.value) else None)
+        what = f"{new.value!r} for {ast.unparse(node)[:80]}"
+        return [(line, what, partial(setattr, node, "value", new), "assignments")]
+    if isinstance(node, ast.AugAssign):
+        change = partial(_becomes, node, ast.Assign, targets=[node.target])
+        return [(line, f"assigned in {ast.unparse(node)[:80]}", change, "assignments")]
+    if isinstance(node, ast.Break):
+        return [(line, "break to return", partial(_becomes, node, ast.Return, value=None), "jumps")]
+    if isinstance(node, ast.Continue):
+        return [(line, "continue to break", partial(_becomes, node, ast.Break), "jumps")]
+    if isinstance(node, ast.Lambda):
+        return [
+            (line, f"None in {ast.unparse(node)[:80]}", partial(setattr, node, "body", ast.Constant(None)), "jumps")
+        ]
+    if isinstance(node, ast.Call) and not (isinstance(node.func, ast.Name) and node.func.id in _NO_CHANGE):
+        return _arguments(node)
+    return []
+
+
+def _arguments(node):
+    """Each argument of a call is None, and each is left out if there are several."""
+    found, name = [], ast.unparse(node.func)[:40]
+    guarded = {id(one) for one in node.keywords if name == "zip" or one.arg in _GUARDS}
+    for i, one in enumerate(node.args):
+        if not isinstance(one, ast.Starred) and not _is_none(one):
+            change = partial(node.args.__setitem__, i, ast.Constant(None))
+            found.append((one.lineno, f"None for {ast.unparse(one)[:60]} in {name}()", change, "arguments"))
+    for one in node.keywords:
+        if one.arg is not None and not _is_none(one.value) and id(one) not in guarded:
+            change = partial(setattr, one, "value", ast.Constant(None))
+            found.append((one.lineno, f"None for {ast.unparse(one)[:60]} in {name}()", change, "arguments"))
+    if len(node.args) + len(node.keywords) > 1:
+        for part in (node.args, node.keywords):
+            for i, one in enumerate(part):
+                if id(one) not in guarded:
+                    what = f"without {ast.unparse(one)[:60]} in {name}()"
+                    found.append((one.lineno, what, partial(part.__delitem__, i), "arguments"))
+    return found
+
+
+def _is_fraction(node):
+    return isinstance(node, ast.Constant) and isinstance(node.value, float) and node.value != 0.0
+
+
+def _is_none(node):
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _becomes(node, kind, **fields):
+    node.__class__ = kind
+    for name, value in fields.items():
+        setattr(node, name, value)
 
 
 def _swap(node, name, i):
     old = getattr(node, name) if i is None else getattr(node, name)[i]
-    new = _SWAPS[type(old)]()
+    turned = i is not None and any(map(_is_fraction, ast.walk(node)))
+    new = (_TURNED if turned and type(old) in _TURNED else _SWAPS)[type(old)]()
     what = f"{type(old).__name__} to {type(new).__name__} in {ast.unparse(node)[:80]}"
-    return node.lineno, what, partial(setattr, node, name, new) if i is None else partial(node.ops.__setitem__, i, new)
+    change = partial(setattr, node, name, new) if i is None else partial(node.ops.__setitem__, i, new)
+    return node.lineno, what, change, "operators" if i is None else "comparisons"
 
 
 def _unary(node):
     def change():
-        node.op = ast.UAdd() if isinstance(node.op, ast.USub) else ast.Not()
-        if isinstance(node.op, ast.Not):
-            node.operand = ast.UnaryOp(ast.Not(), node.operand)
+        if isinstance(node.op, ast.USub):
+            node.op = ast.UAdd()
+        else:
+            node.operand = ast.UnaryOp(node.op, node.operand)
 
-    return node.lineno, f"without {type(node.op).__name__} in {ast.unparse(node)[:80]}", change
+    return node.lineno, f"without {type(node.op).__name__} in {ast.unparse(node)[:80]}", change, "operators"
 
 
 def _constant(node):
     value = node.value
-    new = not value if isinstance(value, bool) else value + 1 if isinstance(value, int) else 2.0 * value or 1.0
-    return node.lineno, f"{value!r} to {new!r}", partial(setattr, node, "value", new)
+    new = not value if isinstance(value, bool) else value + 1 if abs(value) < 100 else 2 * value
+    return node.lineno, f"{value!r} to {new!r}", partial(setattr, node, "value", new), "numbers"
 
 
 def mutated(source, index):
@@ -133,84 +227,79 @@ def mutated(source, index):
 
 @cache
 def all_mutants():
-    """(file, index, line, what) of every change."""
+    """(file, index, line, what, kind) of every change, without those that decide about time only."""
     found = []
     for path in modules():
-        for i, (line, what, _) in enumerate(changes(ast.parse(path.read_text(encoding="utf-8")))):
-            found.append((path.relative_to(ROOT).as_posix(), i, line, what))
-    return found
-
-
-def tests_of(path):
-    """Test files that import a module, then those of who imports it in core, then those that import its package.
-
-    Unit tests come first, which take less time. What plain twins and problems of tests import counts as imported by the
-    tests.
-    """
-    module, package = Path(path).stem, Path(path).parent.name
-    own = rf"core\.{package}\.{module}\b"
-    users, left = set(), [own]
-    while left:
-        pattern = left.pop()
-        for one in set((ROOT / "src/rarefy/core").rglob("[!_]*.py")) - users:
-            if re.search(pattern, one.read_text("utf-8")):
-                users.add(one)
-                if one.parent.name == package:  # and who uses that one
-                    left.append(rf"core\.{package}\.{one.stem}\b")
-    of_users = "|".join(rf"core\.{one.parent.name}\.{one.stem}\b" for one in users) or "(?!)"
-    found = [[], [], []]
-    for test, text in _tests().items():
-        for tests, pattern in zip(found, (own, of_users, rf"core\.{package}\b"), strict=True):
-            if re.search(pattern, text):
-                tests.append(test)
-                break
-    return list(chain.from_iterable(found))
-
-
-@cache
-def _tests():
-    """Text of each test file, with that of the helpers that it imports."""
-    helpers = {
-        one.stem: one.read_text("utf-8")
-        for pattern in ("oracles/*.py", "*problems.py")
-        for one in (ROOT / "tests").glob(pattern)
-    }
-    found = {}
-    for test in sorted((ROOT / "tests").glob("[up]*/test_*.py"), reverse=True):
-        text = test.read_text("utf-8")
-        used = [name for name in helpers if re.search(rf"^(from|import) .*\b{name}\b", text, re.M)]
-        if "trials.mutants" not in text:  # of this file
-            found[str(test.relative_to(ROOT))] = text + "".join(helpers[name] for name in used)
+        name, tree = path.relative_to(ROOT).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
+        functions = {function for file, function in SEARCHES if name.endswith(file)}
+        timing = {
+            line
+            for node in ast.walk(tree)
+            if isinstance(node, ast.FunctionDef) and node.name in functions
+            for line in range(node.lineno, node.end_lineno + 1)
+        }
+        if None not in functions:
+            for i, (line, what, _, kind) in enumerate(changes(tree)):
+                if line not in timing:
+                    found.append((name, i, line, what, kind))
     return found
 
 
 def mutant_pieces(n, seed):
-    """n mutants, drawn from all of them."""
+    """n mutants, drawn from all of them, some at a time: each process collects the tests once."""
     drawn = random.Random(seed).sample(all_mutants(), min(n, len(all_mutants())))
-    for path, i, line, what in drawn:
-        yield Path(path).parent.name, partial(mutant_trial, path, i, line, what)
+    if drawn:
+        reach()  # once, and not in each of the processes
+    for first in range(0, len(drawn), TOGETHER):
+        yield "mutants", partial(mutants_trial, drawn[first : first + TOGETHER])
 
 
-def mutant_trial(path, index, line, what, tests=None):
-    """(counts, survivors) of one mutant."""
-    name = f"{path}:{line}: {what}"
-    call = [sys.executable, "-W", "ignore", __file__, path, str(index), *(tests or tests_of(path))]
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+def mutants_trial(mutants):
+    """(counts, survivors) of some mutants: those of functions in forks of one process, the others in one each."""
+    total, survivors = Counter(), []
+    work = [(mutant, tests_of_line(mutant[0], mutant[2])) for mutant in mutants]
+    inside = [one for one in work if in_function(one[0][0], one[0][2])]
+    ended = dict(zip([mutant for mutant, _ in inside], _forked(inside), strict=True))
+    for mutant, tests in work:
+        how = ended.get(mutant) or alone(mutant[0], mutant[1], [test for test, _ in tests])
+        counts, survivor = _counted(mutant, how)
+        total.update(counts)
+        survivors += survivor
+    return total, survivors
+
+
+def _forked(work):
+    """How each mutant ended."""
+    with tempfile.TemporaryDirectory() as folder:
+        given, found = Path(folder) / "work.json", Path(folder) / "found"
+        given.write_text(json.dumps([(mutant[0], mutant[1], tests) for mutant, tests in work]), encoding="utf-8")
+        call = [sys.executable, "-W", "ignore", str(Path(__file__).with_name("mutant_runs.py")), str(given), str(found)]
+        subprocess.run(call, cwd=ROOT, stdout=subprocess.DEVNULL, env=os.environ | _ONE_THREAD, check=True)
+        return [json.loads(line)[2] for line in found.read_text(encoding="utf-8").splitlines()]
+
+
+def alone(path, index, tests):
+    """How one mutant ended, in a process of its own."""
+    call = [sys.executable, "-W", "ignore", __file__, path, str(index), *tests]
+    settings = {"cwd": ROOT, "capture_output": True, "env": os.environ | _ONE_THREAD, "preexec_fn": _limit}
     try:
-        ended = subprocess.run(
-            call, cwd=ROOT, capture_output=True, env=environment, timeout=20.0 * SECONDS, check=False, preexec_fn=_limit
-        )
-        how = {0: "survived", -signal.SIGXCPU: "out of time"}.get(ended.returncode, "killed")
-        if ended.returncode in (3, 4, 5):  # pytest itself went wrong, or there was no test
-            return Counter({"mutants": 1, "survived": 1}), [f"{name}: {ended.stdout[-200:]!r}"]
+        code = subprocess.run(call, timeout=20.0 * SECONDS, check=False, **settings).returncode
     except subprocess.TimeoutExpired:
-        how = "out of time"
-    if how != "survived":
-        return Counter({"mutants": 1, "killed": 1, "out of time": int(how == "out of time")}), []
+        return "out of time"
+    if code in (3, 4, 5) or not tests:  # pytest itself went wrong, or there was no test
+        return "survived"
+    return {0: "survived", -signal.SIGXCPU: "out of time"}.get(code, "killed")
+
+
+def _counted(mutant, how):
+    """(counts, name and reason) of a mutant."""
+    path, _, line, what, kind = mutant
+    counts = Counter({"mutants": 1, kind: 1})
+    if how not in ("survived", "not made"):
+        return counts + Counter({"killed": 1, "out of time": int(how == "out of time")}), []
     reason = reason_of(path, line, what)
-    return Counter({"mutants": 1, "survived": 1, "explained": int(bool(reason))}), [
-        name + (f" ({reason})" if reason else "")
-    ]
+    counts += Counter({"survived": 1, f"{kind} survived": 1, "explained": int(bool(reason))})
+    return counts, [f"{path}:{line}: {what}" + (f" ({reason})" if reason else "")]
 
 
 def reason_of(path, line, what):

@@ -16,7 +16,7 @@ from trials.clusters import cluster_trials
 from trials.exact import DECADES, objective_trial, trial
 from trials.features import ESTIMATORS, PROBLEMS, feature_piece
 from trials.forgeries import forgery_matrix
-from trials.fuzz import fuzz_piece
+from trials.fuzz import fuzz_piece, table
 from trials.inputs import input_piece, place_trials
 from trials.interrupts import interrupt_trial
 from trials.kills import COMMANDS, kill_piece
@@ -26,6 +26,7 @@ from trials.programs import program_trial
 from trials.ranking import promise_trial, score_trial, solver_trial
 from trials.readers import reader_piece
 from trials.resumes import client_piece, command_piece
+from trials.strange_calls import strange_cases
 from trials.subsets import subset_trial
 from trials.threads import thread_trial
 from trials.times import time_pieces
@@ -120,9 +121,10 @@ def _inputs(n, seed):
 
 
 def _fuzz(n, seed):
-    """n of 40 parts of all calls."""
+    """n of 40 parts of the table of bad calls, each with 250 strange ones."""
     for k in range(n):
-        yield "calls", partial(fuzz_piece, (seed + k) % 40, 40)
+        yield "bad calls", partial(fuzz_piece, partial(table, (seed + k) % 40, 40))
+        yield "strange calls", partial(fuzz_piece, partial(strange_cases, 1000 * (40 * seed + k), 250))
 
 
 def _kills(n, seed):
@@ -303,7 +305,7 @@ TRIALS = (
         "Changes to the source of core, which unit tests must notice",
         mutant_pieces,
         400,
-        4,
+        25,
         (Goal("survived", "mutants", 0.05),),
     ),
     Trial(

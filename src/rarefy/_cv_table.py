@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from rarefy._pictures import data_frame, new_axes
+from rarefy._pictures import axes_of, data_frame
 
 
 def fold_scores(table: NDArray[np.float64]) -> dict[str, Any]:
@@ -52,7 +52,7 @@ class CVTable:
             What was drawn on.
         """
         check_is_fitted(self)
-        ax, columns, axis = new_axes() if ax is None else ax, self._cv_columns(), f"param_{self._along}"
+        ax, columns, axis = axes_of(ax), self._cv_columns(), f"param_{self._along}"
         others = [name for name in columns if name.startswith("param_") and name != axis]
         x, means = np.array(columns[axis], dtype=np.float64), np.asarray(columns["mean_test_score"])
         labels = [", ".join(f"{name[6:]}={_short(columns[name][i])}" for name in others) for i in range(len(x))]

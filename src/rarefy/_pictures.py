@@ -4,11 +4,15 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from rarefy.exceptions import MissingExtraError
+from rarefy.exceptions import MissingExtraError, ParameterError
 
 
-def new_axes(width: float = 6.0, height: float = 4.0) -> Any:
-    """Axes of a new figure; matplotlib comes with an extra."""
+def axes_of(given: Any, width: float = 6.0, height: float = 4.0) -> Any:
+    """The axes that were given, or those of a new figure for None; matplotlib comes with an extra."""
+    if given is not None:
+        if not (hasattr(given, "plot") and hasattr(given, "barh") and hasattr(given, "figure")):
+            raise ParameterError(f"ax must be axes of matplotlib, or None for new ones; got {given!r}.")
+        return given
     try:
         from matplotlib.figure import Figure
     except ModuleNotFoundError as error:

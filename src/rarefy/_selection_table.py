@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from rarefy._pictures import as_it_is, data_frame, new_axes
+from rarefy._pictures import as_it_is, axes_of, data_frame
 from rarefy.exceptions import ParameterError
 
 _DRAWN = 20
@@ -71,7 +71,7 @@ class SelectionTable:
         name, values = next(reversed(known.items()))
         highest = np.argsort(-np.abs(values), kind="stable")[:_DRAWN]
         names = getattr(self, "feature_names_in_", np.arange(len(values)))
-        ax = new_axes(6.4, 0.25 * len(highest) + 1.2) if ax is None else ax
+        ax = axes_of(ax, 6.4, 0.25 * len(highest) + 1.2)
         ax.barh(range(len(highest)), values[highest], color="#c8553d")
         ax.set_yticks(range(len(highest)), [as_it_is(names[j]) for j in highest])
         if not ax.yaxis_inverted():  # axes that were drawn on before

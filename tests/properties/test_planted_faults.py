@@ -34,9 +34,10 @@ from trials.bombs import bomb_trial
 from trials.exact import trial
 from trials.forgeries import Tally, honest_certificates, try_all
 from trials.fuzz import fuzz_trial
-from trials.mutants import REASONS, all_mutants, changes, mutant_trial, reason_of
+from trials.mutants import all_mutants, alone, changes, reason_of
 from trials.readers import escape, readers
 from trials.subsets import subset_trial
+from trials.survivors import REASONS, SEARCHES
 from trials.threads import blas_threads, thread_trial
 
 import rarefy._validation as validation
@@ -232,21 +233,26 @@ def test_a_call_that_needs_more_memory_than_there_is_or_does_not_end():
     assert counts["endless"] == counts["violated"] == 1
 
 
-def test_a_loss_that_is_changed_and_tests_that_do_not_look(tmp_path):
-    path, i, line, what = next(one for one in all_mutants() if "roots" in one[0] and "not (value < 0.0)" in one[3])
+def test_a_loss_that_is_changed_and_tests_that_do_not_look(tmp_path, monkeypatch):
+    mutant = next(one for one in all_mutants() if "roots" in one[0] and one[3].startswith("always True in (x, high)"))
     looks, does_not = tmp_path / "test_looks.py", tmp_path / "test_nothing.py"
     does_not.write_text("def test():\n    import rarefy.core.losses.roots\n")
     looks.write_text(
         "from rarefy.core.losses.roots import increasing_root\n\n\ndef test():\n"
-        "    assert increasing_root(lambda x: (x - 1.0, 1.0), 0.0, 3.0, 2.0) == 1.0\n"
+        "    assert increasing_root(lambda x: (x - 1.0, 1e-9), 0.0, 3.0, 2.0, tol=1e-9) == pytest.approx(1.0)\n"
     )
-    assert mutant_trial(path, i, line, what, [str(looks)]) == (
-        Counter({"mutants": 1, "killed": 1, "out of time": 0}),
-        [],
-    )
-    counts, wrong = mutant_trial(path, i, line, what, [str(does_not)])
-    assert counts == Counter(mutants=1, survived=1, explained=0)
-    assert wrong == [f"{path}:{line}: {what}"]
+    looks.write_text("import pytest\n" + looks.read_text())
+    assert alone(mutant[0], mutant[1], [str(looks)]) == "killed"
+    assert alone(mutant[0], mutant[1], [str(does_not)]) == "survived"
+    values = "tests/unit/test_linear_model.py::test_derivatives_are_those_of_the_values"
+    tests = [(f"{values}[MarginLoss(name='{loss}', rounding=0.0)]", 1.0) for loss in ("squared_hinge", "logistic")]
+    monkeypatch.setattr(mutants, "tests_of_line", lambda path, line: tests)
+    noticed = [one for one in all_mutants() if "margins" in one[0] and "None for short = " in one[3]]
+    counts, wrong = mutants.mutants_trial([mutant, *noticed])  # in forks, with tests that do not look at the first
+    assert 1 <= counts["killed"] == counts["mutants"] - counts["survived"] <= len(noticed)
+    path, _, line, what, _ = mutant
+    assert wrong[0] == f"{path}:{line}: {what}"
+    counts = Counter(mutants=1, survived=1)
     goal = next(one for one in registry.TRIALS if one.name == "mutation").goals[0]
     assert not goal.met(counts)
     assert goal.met(Counter(mutants=100, survived=5))
@@ -257,11 +263,35 @@ def test_a_loss_that_is_changed_and_tests_that_do_not_look(tmp_path):
 
 def test_what_guards_against_faults_of_programs_is_no_mutant_and_reasons_belong_to_one_line():
     source = "@dataclass(frozen=True)\nclass A:\n    x = 2\n\n\nf = [i + j for i, j in zip(a, b, strict=True)]"
-    assert [what for _, what, _ in changes(ast.parse(source))] == ["2 to 3", "Add to Sub in i + j"]
-    tests = mutants.tests_of("src/rarefy/core/solvers/central_path.py")  # box_lp uses it
-    assert {"tests/unit/test_box_lp.py", "tests/properties/test_box_lp.py"} <= set(tests[:4])
-    explained = [(path, line) for path, _, line, what in all_mutants() if reason_of(path, line, what)]
+    assert [what for _, what, *_ in changes(ast.parse(source))] == ["2 to 3", "Add to Sub in i + j"]
+    source = "def f(n):\n    return (n + 8) * UNIT * 3 + _gamma(n + 12)"  # allowances for rounding
+    assert [what for _, what, _, kind in changes(ast.parse(source)) if kind == "numbers"] == ["3 to 4"]
+    explained = [(path, line) for path, _, line, what, _ in all_mutants() if reason_of(path, line, what)]
     assert len(set(explained)) == len({(file, start) for file, _, start in REASONS})
+    for file, function in SEARCHES:
+        text = (mutants.ROOT / "src/rarefy/core" / file).read_text()
+        assert function is None or f"def {function}(" in text
+        assert function is not None or not any(path.endswith(file) for path, *_ in all_mutants())
+
+
+def test_each_kind_of_change_is_made_where_it_belongs():
+    """The changed source of each, as Python prints it."""
+    source = "def f(a, b):\n    c = g(a, 2.5)\n    c += -b\n    return c if a < 0.5 or a <= b else h(len(a))\n"
+    made = {}
+    for i, (_, what, _, kind) in enumerate(changes(ast.parse(source))):
+        made.setdefault(kind, []).append(ast.unparse(mutants.mutated(source, i)))
+        assert made[kind][-1] != ast.unparse(ast.parse(source)), what
+    texts = {kind: "\n".join(found) for kind, found in made.items()}
+    for kind, parts in {
+        "assignments": ("c = None", "c = -b"),
+        "arguments": ("g(None, 2.5)", "g(a, None)", "g(a)\n", "g(2.5)", "h(None)"),
+        "numbers": ("g(a, 3.5)", "a < 1.5"),
+        "operators": ("c -= -b", "c += +b", "a < 0.5 and a <= b"),
+        "comparisons": ("a >= 0.5", "a < b"),
+        "conditions": ("(a < 0.5 or a <= b) and False", "(a < 0.5 or a <= b) or True"),
+    }.items():
+        assert all(part in texts[kind] for part in parts), (kind, texts[kind])
+    assert "len(None)" not in texts["arguments"]
 
 
 @unix

@@ -1,6 +1,7 @@
 """The guarantees of spectral sparsification, and equality with the plain loop, on random problems."""
 
 import itertools
+from functools import partial
 from unittest import mock
 
 import numpy as np
@@ -190,3 +191,21 @@ def test_bss_refuses_as_many_dimensions_as_steps():
     V = decompose(as_rows(make_matrix("gaussian", 5, 20, 0))).leading().V
     with pytest.raises(ValueError, match="0 < l < r; got l=5 and r=5"):
         bss(V, 5)
+
+
+@pytest.mark.parametrize(("ell", "r"), [(3, 10), (20, 400), (7, 7)])
+@pytest.mark.parametrize("delta", [0.01, 0.3])
+def test_the_bound_of_sampling_is_where_the_probability_of_its_theorem_is_spent(ell, r, delta):
+    """Of both tails of draws with replacement, and of two sums, with and without those that were kept, otherwise."""
+    for poisson, sums in ((False, 2), (True, 4)):
+        eps = distortion_bound(ell, r, poisson, delta)
+        assert sums * ell * np.exp(-r * eps**2 / (2.0 * ell * (1.0 + eps / 3.0))) == pytest.approx(delta)
+
+
+def test_both_sets_tell_their_progress_after_every_step():
+    X = np.random.default_rng(0).standard_normal((4, 40))
+    spec = decompose(as_rows(X)).leading(3)
+    for choose in (partial(bss, spec.V), partial(dual_set, spec.V, residual_norms2(spec))):
+        told = []
+        choose(9, progress=lambda done, of, told=told: told.append((done, of)))
+        assert told == [(i + 1, 9) for i in range(9)]

@@ -152,3 +152,17 @@ def test_equal_and_zero_columns_explain_no_more_than_one_of_them():
     assert projection_residual2(as_rows(X), np.array([0, 1, 2])) == pytest.approx(10.0)
     assert projection_residual2(as_rows(X), np.array([2])) == pytest.approx(16.0)
     assert projection_residual2(as_rows(X), np.array([0, 3])) == pytest.approx(0.0, abs=1e-28)
+
+
+@pytest.mark.parametrize("shape", [(8, 30), (30, 8)])
+def test_nothing_is_left_of_data_that_the_singular_vectors_explain(shape):
+    """Rounding counts as zero, and what is small but no rounding does not."""
+    X = graded(*shape, 0, 0.7)[:, :8] @ np.random.default_rng(1).standard_normal((8, shape[1]))
+    low = X[:, :3] @ np.random.default_rng(2).standard_normal((3, shape[1]))
+    V = decompose(as_rows(low)).leading(3).V
+    assert np.all(_Residual(as_rows(low), V).norms2 == 0.0)
+    found = _Residual(as_rows(X), decompose(as_rows(X)).leading(3).V).norms2
+    assert np.all(found > 0.0)
+    U, sigma, Vt = np.linalg.svd(X, full_matrices=False)
+    scale = np.sqrt(found.sum() / np.sum(sigma[3:] ** 2))  # data are kept in a unit of their own
+    np.testing.assert_allclose(found, scale**2 * np.sum(((U[:, 3:] * sigma[3:]) @ Vt[3:]) ** 2, axis=0), rtol=1e-6)

@@ -475,3 +475,37 @@ def test_a_list_of_pairs_is_written_like_their_iterator(tmp_path):
         assert data.shape == (8, 3)
         np.testing.assert_array_equal(data.target, np.tile(y, 2))
     assert rarefy.blocks.from_arrays(tmp_path / "rows", [(1.0, 2.0), (3.0, 4.0)]).shape == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (None, "Blocks are taken from a function that returns an iterator over them; got None"),
+        (np.eye(3), "Blocks are taken from a function that returns an iterator over them; got array"),
+        (lambda: 3, "has to return an iterator over them; got 3"),
+        (
+            lambda: [np.eye(3), np.ones(3)],
+            r"Block 2 of the iterator has shape \(3,\) and type float64, and is",
+        ),
+        (lambda: [None], r"Block 1 of the iterator has shape \(\) and type object"),
+        (lambda: [np.eye(3) + 1j], "and type complex128"),
+        (lambda: [np.eye(3).astype(str)], "and type <U32"),
+        (lambda: [np.eye(3).astype("M8[D]")], r"and type datetime64\[D\]"),
+        (lambda: [sp.csr_array(np.eye(3) + 1j)], "and type complex128"),
+    ],
+)
+def test_functions_that_give_no_blocks(make, message):
+    with pytest.raises(BlockError, match=message):
+        blocks.from_iterator(make)
+
+
+def test_masked_values_are_no_numbers_in_blocks_either(tmp_path):
+    masked = np.ma.MaskedArray(np.eye(3), np.eye(3) > 0)
+    with pytest.raises(ParameterError, match="Block 1 of the iterator has masked values"):
+        blocks.from_iterator(lambda: [masked])
+    with pytest.raises(ParameterError, match="X has masked values"):
+        blocks.from_arrays(tmp_path / "a", masked)
+    with pytest.raises(ParameterError, match="y has masked values"):
+        blocks.from_arrays(tmp_path / "b", np.eye(3), np.ma.MaskedArray([0, 1, 2], [True, False, False]))
+    with pytest.raises(ParameterError, match="must be a path; got None"):
+        blocks.open(None)

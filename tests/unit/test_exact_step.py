@@ -159,3 +159,15 @@ def test_a_stationary_saddle_point_is_left_by_the_exact_step_alone():
         found = trust_region(at, np.zeros(2), lower=lower, rule=exact_step, radius=0.5, tol=1e-13)
         assert found.status == "optimal"
         np.testing.assert_allclose(np.abs(found.x), np.sqrt(2.5), atol=1e-5)
+
+
+@pytest.mark.parametrize("shift", [-4.0, 0.0, 4.0])
+@pytest.mark.parametrize("unit", [1e-12, 1e-6, 1e6, 1e12])
+def test_the_unit_of_the_function_does_not_matter(shift, unit):
+    """The hard case too, in which the gradient has no part along the lowest eigenvector."""
+    H, g = random_model(3, shift=shift)
+    for gradient in (g, g - np.linalg.eigh(H)[1][:, 0] * (np.linalg.eigh(H)[1][:, 0] @ g)):
+        _, decrease, size, inside, _ = exact_step(model(H, gradient), 2.0)
+        scaled = exact_step(model(unit * H, unit * gradient), 2.0)
+        assert scaled[1] == pytest.approx(unit * decrease, rel=1e-9)
+        assert (scaled[2], scaled[3]) == (pytest.approx(size), inside)

@@ -488,3 +488,28 @@ def test_names_that_look_like_formulas_are_drawn_as_they_are(name):
         ax.figure.savefig(io.BytesIO(), format="svg")
         shown = [label.get_text().replace(r"\$", "$") for label in ax.get_yticklabels()]
         assert {name, r"$\frac$"} <= set(shown)
+
+
+@pytest.mark.parametrize("ax", [3, "axes", [], Figure()], ids=type)
+def test_what_is_no_axes_is_refused_in_words(ax):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((30, 5)), np.arange(30) % 2
+    certificate = BSSSelector(2, rank=1).fit(X).certificate_
+    for draw in (
+        certificate.plot,
+        rarefy.certify_kernels(X @ X.T, X @ X.T).plot,
+        InformationGainSelector(2).fit(X, y).plot,
+        lambda ax: CertificateDisplay.from_certificate(certificate, ax=ax),
+    ):
+        with pytest.raises(ParameterError, match="ax must be axes of matplotlib, or None for new ones; got"):
+            draw(ax=ax)
+
+
+def test_displays_say_what_they_draw():
+    for make, message in (
+        (PathDisplay.from_path, "PathDisplay.from_path draws a RegularizationPath; got a list"),
+        (StabilityDisplay.from_report, "StabilityDisplay.from_report draws a StabilityReport; got a list"),
+        (SelectionCurveDisplay.from_curve, "SelectionCurveDisplay.from_curve draws a BestSubsetCurve; got a list"),
+    ):
+        with pytest.raises(ParameterError, match=message):
+            make([])

@@ -301,6 +301,20 @@ def test_any_scorer_may_judge():
     assert seen[-1][2]
 
 
+def test_a_scorer_without_weights_is_refused_where_there_are_some():
+    X, y = rare_data(m=60, rare=20)
+    model = OrdinalRankRCCV(alphas=[0.1], cv=2, scoring="neg_max_error").fit(X, y)
+    assert np.isfinite(model.cv_scores_).all()
+    with pytest.raises(ParameterError, match=r"scoring='neg_max_error' knows no sample_weight. Choose another"):
+        model.fit(X, y, sample_weight=np.ones(60))
+
+    def broken(model, X, y, sample_weight=None):
+        raise TypeError("another one")
+
+    with pytest.raises(TypeError, match="another one"):
+        RankRCCV(alphas=[0.1], cv=2, scoring=broken).fit(X, y, sample_weight=np.ones(60))
+
+
 def test_a_partial_range_is_judged_by_the_partial_area():
     X, y = rare_data(m=200, rare=40)
     ranker = RankRC(basis="rare", emphasis={"false_positive_range": 0.2}, tol=1e-3)

@@ -11,14 +11,17 @@ from scipy.optimize import minimize
 
 import rarefy
 from rarefy.certificates._ridge import certified_signs, prediction_difference_bound
+from rarefy.core.certificates import ridge
 from rarefy.core.certificates.pencil import kernel_interval, kernel_pencil, row_pencil
 from rarefy.core.certificates.regularised import (
+    AlphaFrom,
     Regularised,
     _falling_variance,
     _Kept,
     _variance,
     alpha_from,
     curve,
+    extremes,
     objective_bounds,
     pencil_curve,
     regularised,
@@ -327,12 +330,59 @@ def test_the_bound_on_the_variance_falls_with_the_penalty():
     assert finite > 10
 
 
+@pytest.mark.parametrize("n", [5, 12])
+def test_the_least_eigenvalue_of_the_kept_kernel_with_the_penalty_is_not_overstated(n):
+    """Whatever the predictions may be wrong by is divided by it."""
+    rng = np.random.default_rng(n)
+    X, y, Q = rng.standard_normal((n, 30)), rng.standard_normal(n), rng.standard_normal((3, 30))
+    for kept in (3, 20):  # fewer columns than rows: it is the penalty alone
+        selection = Selection(np.arange(kept), np.ones(kept))
+        pencil = row_pencil(as_rows(X), selection)
+        for c in (1e-3, 1.0):
+            found = ridge._problem(pencil, as_rows(X), selection, y, as_rows(Q), c).b
+            least = np.linalg.eigvalsh(X[:, :kept] @ X[:, :kept].T)[0] / pencil.scale + c
+            assert found <= least * (1 + 1e-12)
+            assert found == pytest.approx(least, rel=1e-6)
+
+
+@pytest.mark.parametrize("factor", [0.01, 0.5, 30.0])
+def test_the_grid_of_penalties_is_about_the_larger_of_the_two_kernels(factor):
+    _, _, K, _ = gaussian_problem(2)
+    found = alpha_from(kernel_pencil(K, factor * K), 2.0)
+    top = max(1.0, factor) * np.linalg.eigvalsh(K)[-1]
+    grid = top * np.logspace(-8, 8, 33)
+    good = [regularised(K, factor * K, alpha).risk_factor <= 2.0 for alpha in grid]
+    first = next(i for i in range(34) if all(good[i:]))
+    assert found.on_grid == pytest.approx(np.append(grid, np.inf)[first])
+    assert (
+        alpha_from(kernel_pencil(K, factor * K), 2.0, grid[:20:-1]).on_grid == np.append(grid, np.inf)[max(first, 21)]
+    )
+
+
+def test_the_leading_directions_of_a_pencil_may_be_none():
+    _, _, K, K_kept = gaussian_problem(0)
+    pencil = kernel_pencil(K, K_kept)
+    for k in (0, 1, 3, pencil.rank):
+        part = pencil.leading(k)
+        assert (part.rank, part.G.shape, part.U.shape[1]) == (k, (k, k), k)
+        np.testing.assert_array_equal(part.mu, np.sort(pencil.mu)[pencil.rank - k :])
+    assert extremes(pencil.leading(0), 0.0) == extremes(pencil.leading(0), 1.0) == (1.0, 1.0)
+
+
 def test_no_penalty_is_enough_where_the_variance_grows():
     _, _, K, _ = gaussian_problem(0)
     found = alpha_from(kernel_pencil(K, 2 * K), 1.1)
     assert found.proved == found.on_grid == np.inf
     nothing = alpha_from(kernel_pencil(0 * K, 0 * K))
-    assert nothing.proved == 0
+    assert nothing == AlphaFrom(1.1, 0.0, 0.0)
+    for alpha in (0.0, 1.0):
+        empty = regularised(0 * K, 0 * K, alpha)
+        assert (empty.lo, empty.hi, empty.bias_factor, empty.variance_factor, empty.bias_bound) == pytest.approx(
+            (1.0,) * 5
+        )
+        assert (empty.effective_dimension, empty.effective_dimension_kept, empty.risk_factor) == pytest.approx(
+            (0.0, 0.0, 1.0)
+        )
 
 
 def test_without_a_penalty_the_numbers_are_limits():

@@ -247,6 +247,81 @@ def test_a_working_set_finds_the_same_ratio(monkeypatch):
             assert a.bound <= b.ratio
 
 
+def test_what_is_good_enough_at_the_start_is_not_searched_for(monkeypatch):
+    def never(*args):
+        raise AssertionError("there was nothing to search for")
+
+    V = gaussian(0, 12, 4)
+    ratio = plain_ratio(V / np.linalg.norm(V, axis=1)[:, None], np.ones(12))
+    monkeypatch.setattr(reweight, "maximise_lowest", never)
+    assert optimal_weights(V, tol=1.01 * ratio).ratio <= 1.01 * ratio
+    with pytest.raises(AssertionError, match="nothing to search"):
+        optimal_weights(V, tol=0.9 * (ratio - 1.0))
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 40))
+@settings(max_examples=30)
+def test_bounds_are_rounded_down_and_quotients_up(seed, ell):
+    """Against the same in more digits: below it, by no more than the digits that may be lost."""
+    rng = np.random.default_rng(seed)
+    U = rng.standard_normal((2 * ell, ell))
+    U /= np.linalg.norm(U, axis=1)[:, None]
+    dual = DualFactors(*(rng.standard_normal((ell, ell)) + 3.0 * np.eye(ell) for _ in range(2)))
+    P, Q = ((F.astype(np.longdouble) @ F.T.astype(np.longdouble)) for F in dual)
+    long = U.astype(np.longdouble)
+    exact = np.einsum("ij,jk,ik->i", long, P, long) / np.einsum("ij,jk,ik->i", long, Q, long)
+    found, quotients = reweight._bound(U, dual)
+    assert np.all(quotients >= exact)
+    np.testing.assert_allclose(quotients, exact.astype(float), rtol=1e-8)
+    bound = np.trace(P) / np.trace(Q) / exact.max()
+    assert found == 1.0 or found <= bound * (1 - 1e-16 * ell**2)
+    assert found >= min(float(bound), max(1.0, float(bound) * (1 - 1e-8)))
+
+
+def test_a_working_set_spans_has_the_largest_weights_and_its_size():
+    rng = np.random.default_rng(0)
+    U = np.tile([1.0, 0.0, 0.0], (2000, 1))  # only two rows see the other directions, with the least weights
+    U[17], U[1900] = [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]
+    t = rng.permutation(2000.0 + np.arange(2000))
+    t[[17, 1900]] = 0.0
+    rows = reweight._working_rows(U, t)
+    assert len(rows) == 1500
+    assert np.all(np.diff(rows) > 0)
+    assert {17, 1900} <= set(rows)
+    assert set(np.argsort(-t)[:1497]) <= set(rows)
+    wide = rng.standard_normal((1700, 400))
+    assert len(reweight._working_rows(wide, np.ones(1700))) == 1600  # four times the dimension
+    np.testing.assert_array_equal(reweight._working_rows(U[:1500], t[:1500]), np.arange(1500))
+
+
+@pytest.mark.parametrize("dropped", [2, 7])
+def test_rows_that_are_exchanged(dropped):
+    """Who lost its weight and does not bind goes; who violates most comes, as many as went or a quarter."""
+    rng = np.random.default_rng(1)
+    rows, t, violation = np.arange(0, 40, 2), np.zeros(60), rng.uniform(0.0, 0.8, 60)
+    t[rows] = 100.0
+    t[rows[:dropped]], t[rows[dropped]], t[rows[-1]] = 1e-5, 1e-5, 1e-3  # the last one counts
+    violation[rows[dropped]] = 0.95  # without weight, but it binds
+    outside = np.setdiff1d(np.arange(60), rows)
+    violation[outside[:12]] = rng.permutation(np.arange(12)) + 1.5
+    found = reweight._exchanged(rows, t, violation)
+    expected = [*rows[dropped:], *sorted(outside, key=lambda i: -violation[i])[: max(dropped, 5)]]
+    np.testing.assert_array_equal(found, sorted(expected))
+    violation[outside] = 0.99
+    np.testing.assert_array_equal(reweight._exchanged(rows, t, violation), rows[dropped:])
+
+
+def test_a_direction_that_is_rounding_of_many_rows_is_none():
+    """Singular values count from max(r, l) eps on, r being the larger."""
+    left = np.linalg.qr(gaussian(0, 1000, 2))[0]
+    low, high = reweight.extremes(left * [1.0, 20.0 * np.finfo(float).eps], np.ones(1000))
+    assert (low, high) == (0.0, pytest.approx(1.0))
+    low, high = reweight.extremes(left * [1.0, 1e-9], np.ones(1000))
+    assert (low, high) == (pytest.approx(1e-18, rel=1e-5), pytest.approx(1.0))
+    assert reweight.extremes(np.ones((1, 2)), np.ones(1)) == (0.0, pytest.approx(2.0))
+    assert reweight.extremes(np.ones((3, 2)), np.zeros(3)) == (0.0, 0.0)
+
+
 def test_bss_weights_as_a_start_keep_their_promise():
     V = decompose(as_rows(gaussian(8, 20, 200))).leading().V
     chosen = bss(V, 40)
@@ -407,7 +482,7 @@ def right_vectors(seed, n, d, spread=1.0):
     return V, V.take(np.arange(d))
 
 
-def plain_most_even(V, dense, r):
+def plain_most_even(V, dense, r, most=1e-3):
     """The bound, and the columns, weights and distortion of `most_even`, written out."""
     q = np.sqrt(V.shape[1] / r)
     bound, choices = 2 * q / (1 + q * q), []
@@ -416,7 +491,7 @@ def plain_most_even(V, dense, r):
         rows = dense[chosen.indices]
         t = optimal_weights(rows, [chosen.weights**2]).t
         lam = np.linalg.eigvalsh(rows.T @ (t[:, None] * rows))
-        token = min(1e-3, (1 + bound - lam[-1]) / 2)
+        token = min(most, (1 + bound - lam[-1]) / 2)
         t = np.where(t > 0, t, token / max(1.0, sum(v @ v for v, s in zip(rows, t, strict=True) if s == 0)))
         lam = np.linalg.eigvalsh(rows.T @ (t[:, None] * rows))
         choices.append((max(1 - lam[0], lam[-1] - 1), chosen.indices, np.sqrt(t)))
@@ -455,6 +530,7 @@ def test_tokens_take_no_more_than_the_bound_leaves(monkeypatch):
             assert distortion_of(dense, found) < 2 * q / (1 + q * q)
             assert len(found.indices) == 24
         np.testing.assert_array_equal(small.indices, large.indices)
+        np.testing.assert_allclose(large.weights, plain_most_even(V, dense, 24, most=1e3)[1][2], rtol=1e-9)
         limited += np.any(small.weights != large.weights)
     assert limited  # some columns had a token
 

@@ -171,6 +171,52 @@ def test_a_convex_quadratic_without_bounds_is_solved():
     np.testing.assert_allclose(found.x, np.linalg.solve(A, b), atol=1e-6)
 
 
+@pytest.mark.parametrize("good", [True, False])
+def test_a_preconditioner_is_made_anew_only_where_it_has_become_poor(good):
+    """A function that is nearly quadratic: the inverse Hessian at the start serves to the end, another one does not."""
+    rng, n = np.random.default_rng(0), 30
+    scale = 10.0 ** np.linspace(0, 4, n)
+    c, made, products = rng.standard_normal(n), [], []
+
+    def hessian(x):
+        products.append(x)
+        return np.diag(scale + 0.03 * x**2)
+
+    def precondition(here):
+        made.append(here.x)
+        inverse = 1.0 / (scale if good else scale[::-1])
+        return lambda v: inverse * v
+
+    at = function(
+        lambda x: 0.5 * x @ (scale * x) - c @ x + 0.0025 * np.sum(x**4),
+        lambda x: scale * x - c + 0.01 * x**3,
+        hessian,
+    )
+    found = trust_region(at, 10.0 * np.ones(n), precondition=precondition, tol=1e-14, max_iter=100)
+    assert found.status == "optimal"
+    assert found.n_products == len(products)
+    assert found.n_iter > 2
+    if good:
+        assert len(made) == 1
+        assert found.n_products <= 6 * found.n_iter
+    else:
+        assert 3 <= len(made) <= found.n_iter + 1
+
+
+def test_what_is_left_to_gain_is_half_the_squared_gradient_in_the_norm_of_the_inverse():
+    """Near a minimum no product is needed to say it, where the preconditioner is nearly the inverse Hessian."""
+    rng = np.random.default_rng(0)
+    B = rng.standard_normal((6, 6))
+    A, c = B @ B.T + np.eye(6), rng.standard_normal(6)
+    inverse, minimum = np.linalg.inv(A), np.linalg.solve(A, c)
+    x = minimum + 1e-5 * rng.standard_normal(6)
+    gradient = A @ x - c
+    found = trust_region(quadratic(A, c), x, precondition=lambda here: lambda v: inverse @ v, tol=1e-4)
+    assert (found.status, found.n_iter, found.n_products) == ("optimal", 0, 0)
+    assert found.decrement == pytest.approx(0.5 * gradient @ inverse @ gradient, rel=1e-6)
+    assert found.decrement == pytest.approx(found.value - quadratic(A, c)(minimum).value, rel=1e-2)
+
+
 def test_a_known_least_curvature_saves_products_and_keeps_the_promised_accuracy():
     rng = np.random.default_rng(1)
     saved = 0

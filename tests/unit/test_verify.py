@@ -5,9 +5,9 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from rarefy.core.certificates.measure import measure
+from rarefy.core.certificates.measure import measure, with_span
 from rarefy.core.certificates.measurement import Measurement
-from rarefy.core.certificates.verify import verify
+from rarefy.core.certificates.verify import _lanczos_extremes, verify
 from rarefy.core.linalg.rows import as_rows
 from rarefy.core.linalg.spectrum import decompose, residual_norms2
 from rarefy.core.sparsify import Selection
@@ -48,6 +48,36 @@ def test_honest_measurements_are_verified_and_changed_ones_are_not(shape, rank):
     assert not verified(X, Selection(selection.indices, selection.weights * (1 + 1e-6)), claimed)
     if shape == (8, 60):  # in as many dimensions as columns, all columns of V are orthonormal and alike
         assert not verified(X, Selection(selection.indices + 1, selection.weights), claimed)
+
+
+@pytest.mark.parametrize("shape", [(8, 60), (60, 8)])
+@pytest.mark.parametrize("share", [1e-2, 1e-4, 1e-6])
+def test_a_share_near_one_is_known_as_well_as_what_is_missing_of_it(shape, share):
+    rng = np.random.default_rng(0)
+    sigma = np.array([1.0, 0.9, *np.sqrt(share * np.linspace(1.0, 0.5, 6))])
+    X = with_singular_values(*shape, sigma, rng)[0]
+    selection = Selection(np.array([0, 1, 4]), np.ones(3))
+    spec = decompose(as_rows(X))
+    claimed = with_span(measure(spec.leading(2), selection), as_rows(X), selection, spec)
+    assert verified(X, selection, claimed)
+    for name in ("energy_kept", "explained", "explainable"):
+        value = getattr(claimed, name)
+        assert 0.0 < value < 1.0
+        for change in (1e-4, -1e-4):
+            moved = replace(claimed, **{name: value + change * min(value, 1.0 - value)})
+            assert not verified(X, selection, moved), name
+            assert verified(X, selection, replace(claimed, **{name: value + 1e-3 * change * min(value, 1.0 - value)}))
+
+
+def test_extreme_eigenvalues_are_found_again_and_are_those_of_the_singular_values():
+    rng = np.random.default_rng(0)
+    for n, ell in ((40, 12), (12, 12), (60, 30), (7, 5), (5, 9), (30, 8)):
+        B = rng.standard_normal((n, ell)) * np.exp(rng.normal(0, 1, ell))
+        found = _lanczos_extremes(B)
+        sigma = np.linalg.svd(B, compute_uv=False)
+        assert found[1] == pytest.approx(sigma[0] ** 2, rel=1e-12)
+        assert found[0] == pytest.approx(sigma[-1] ** 2 if n >= ell else 0.0, abs=1e-12 * sigma[0] ** 2)
+        assert all(_lanczos_extremes(B) == found for _ in range(3))
 
 
 def test_not_a_number_is_refused():

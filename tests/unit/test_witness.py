@@ -139,3 +139,16 @@ def test_what_a_sum_gains_by_not_being_zero_is_taken_off(loss, height):
             off = beta.copy()
             off[i] += sign * 0.5e-9 * np.abs(beta).sum()
             assert gains_below(rule, y, costs, off, 0.0, 1.0) < balanced
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_dual_variables_that_are_balanced_are_allowed_and_add_up_to_zero(loss):
+    rng = np.random.default_rng(0)
+    rule, y, costs = MarginLoss(loss), np.where(np.arange(9) % 2, 1.0, -1.0), rng.uniform(0.5, 2.0, 9)
+    given = 3.0 * costs * rng.uniform(-0.5, 1.0, 9) * y  # some too large, some of the wrong sign
+    found = rule.balanced(y, given, costs)
+    assert found.sum() == pytest.approx(0.0, abs=1e-12)
+    assert rule.allowed(y, found, costs)
+    assert np.any(found)
+    if rule.bounded:
+        assert np.all((found * y >= 0.0) & (found * y <= costs))

@@ -1,6 +1,6 @@
 """Rows in a folder of blocks, and rows that a caller's own function gives block by block."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rarefy._journal import recorded
+from rarefy._validation import refuse_masked
 from rarefy.backends.block_files import BlockFiles
 from rarefy.backends.streamed_rows import StreamedRows
 from rarefy.config import current_config
@@ -100,6 +101,8 @@ class IteratorRows(Remembering):
     """
 
     def __init__(self, make: Callable[[], Any]) -> None:
+        if not callable(make):
+            raise BlockError(f"Blocks are taken from a function that returns an iterator over them; got {make!r}.")
         self._make = make
         sizes: list[int] = []
         labels: list[Any] = []
@@ -140,14 +143,18 @@ class IteratorRows(Remembering):
             raise BlockError(f"The iterator gave {number} blocks, and {len(self._sizes)} in the first pass. {_SAME}")
 
     def _given(self) -> Iterator[tuple[Any, Any]]:
-        for given in self._make():
-            X, y = given if isinstance(given, tuple) else (given, None)
+        made = self._make()
+        if not isinstance(made, Iterable):
+            raise BlockError(f"The function of blocks has to return an iterator over them; got {made!r}.")
+        for number, given in enumerate(made, start=1):
+            block, y = given if isinstance(given, tuple) and len(given) == 2 else (given, None)
+            refuse_masked(block, f"Block {number} of the iterator")
+            X: Any = sp.csr_array(block) if sp.issparse(block) else np.asarray(block)
+            if X.ndim != 2 or X.dtype.kind not in "biuf":
+                about = f"has shape {X.shape} and type {X.dtype}"
+                raise BlockError(f"Block {number} of the iterator {about}, and is no matrix of numbers.")
             if sp.issparse(X):
-                X = sp.csr_array(X if X.dtype.kind == "f" else X.astype(np.float64))
                 X.sum_duplicates()
-                yield X, y
-                continue
-            X = np.asarray(X)
             yield X if X.dtype in (np.float32, np.float64) else X.astype(np.float64), y
 
     @staticmethod

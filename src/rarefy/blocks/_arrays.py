@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from rarefy._fit import checked_arguments
 from rarefy._parameters import COUNT
 from rarefy._progress import progress_bar
+from rarefy._validation import refuse_masked
 from rarefy.blocks._folder import BlockFolder
 from rarefy.blocks._write import Chunk, Source, write_blocks
 from rarefy.certificates._columns import all_names
@@ -128,6 +129,8 @@ def _items(X: Any, y: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _pair(X: Any, y: Any) -> tuple[Any, Any]:
+    refuse_masked(X, "X")
+    refuse_masked(y, "y")
     A = sp.csr_array(X) if sp.issparse(X) else X if isinstance(X, np.ndarray) else np.asarray(X)
     if A.ndim != 2 or A.dtype.kind not in "biuf":
         raise ParameterError(f"Blocks are matrices of numbers; got an array of shape {A.shape} and type {A.dtype}.")

@@ -21,7 +21,11 @@ from rarefy.backends.dask_data import DaskData, rows_on
 from rarefy.blocks._data import BlockData
 from rarefy.blocks._manifest import Manifest
 from rarefy.blocks._zarr import BlockZarr, is_zarr
+<<<<<<< HEAD
 from rarefy.exceptions import BlockError
+=======
+from rarefy.exceptions import BlockError, ClusterError, ParameterError
+>>>>>>> trust
 from rarefy.tables import TableEncoder
 
 
@@ -240,4 +244,6 @@ def open(folder: str | os.PathLike[str]) -> Any:
     >>> data.shape, data.columns
     ((4, 4), ('a', 'b', 'c', 'd'))
     """
+    if not isinstance(folder, str | os.PathLike):
+        raise ParameterError(f"folder of blocks.open must be a path; got {folder!r}.")
     return BlockZarr(folder) if is_zarr(Path(folder)) else BlockFolder(folder)

@@ -7,7 +7,7 @@ import numpy as np
 
 from rarefy._fit import checked_arguments
 from rarefy._parameters import check_grid
-from rarefy._pictures import data_frame, new_axes
+from rarefy._pictures import axes_of, data_frame
 from rarefy._validation import check_array
 from rarefy.certificates._columns import checked_weights, support_indices
 from rarefy.core.certificates.kernel_values import Regularised
@@ -98,7 +98,7 @@ class RidgeCurve:
         ax : matplotlib axes
             What was drawn on.
         """
-        ax = new_axes() if ax is None else ax
+        ax = axes_of(ax)
         ax.fill_between(
             self.alphas,
             [p.lo for p in self.points],

@@ -53,7 +53,7 @@ def checked_fields(
 
 def number(value: Any, missing: float = np.inf) -> float:
     """A number; null is what JSON has none for."""
-    if value is not None and (not _is_a(Real, type(value)) or np.isnan(value)):
+    if value is not None and (not _is_a(Real, type(value)) or value != value):
         raise ValueError(f"a number is needed, not {value!r}")
     return missing if value is None else float(value)
 

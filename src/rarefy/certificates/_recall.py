@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rarefy._pictures import data_frame, new_axes
+from rarefy._pictures import axes_of, data_frame
 from rarefy._validation import check_array
 from rarefy.certificates._equality import EqualByContent
 from rarefy.certificates._html import certificate_html
@@ -216,7 +216,7 @@ class RecallCertificate(EqualByContent):
         ax : matplotlib axes
             What was drawn on.
         """
-        ax = new_axes() if ax is None else ax
+        ax = axes_of(ax)
         share = 1.0 - np.arange(self.n_cases) / max(self.n_cases, 1)
         ax.plot(self.scores, share, drawstyle="steps-pre", color="C0", label=f"held-out {_NAMES[self.quantity]}")
         bound = "at least" if self.quantity == "recall" else "at most"

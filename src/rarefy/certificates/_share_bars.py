@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from rarefy._pictures import new_axes
+from rarefy._pictures import axes_of
 from rarefy.certificates._verdict import THRESHOLDS
 
 if TYPE_CHECKING:
@@ -73,8 +73,7 @@ def draw_shares(
     ax: Any, shares: dict[str, float], about: str, counts: dict[str, dict[str, int]] | None = None
 ) -> ShareBars:
     """One bar a claim, the thresholds behind them; below them the status of columns, if there are `counts`."""
-    if ax is None:
-        ax = new_axes(7.0, 2.4 if counts is None else 2.8)
+    ax = axes_of(ax, 7.0, 2.4 if counts is None else 2.8)
     for least, word in THRESHOLDS:
         ax.axvline(least, color="0.75", linewidth=0.8, zorder=0)
         ax.text(least, 1.02, word, transform=ax.get_xaxis_transform(), ha="center", fontsize=8, color="0.4")

@@ -6,7 +6,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rarefy.certificates import SubsetCertificate
 from rarefy.exceptions import ParameterError
-from rarefy.inspection._display import Display
+from rarefy.inspection._display import Display, check_kind
 from rarefy.selection import BestSubsetCurve, BestSubsetSelector, best_subset_curve
 
 _PARAMETERS = ("loss", "task", "groups", "standardize", "gap_tol", "max_iter")
@@ -146,4 +146,5 @@ class SelectionCurveDisplay(Display):
         display : SelectionCurveDisplay
             The display, with what was drawn.
         """
+        check_kind(curve, BestSubsetCurve, "SelectionCurveDisplay.from_curve")
         return cls(curve).plot(ax)

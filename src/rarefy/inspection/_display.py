@@ -3,6 +3,14 @@
 from io import BytesIO
 from typing import Any
 
+from rarefy.exceptions import ParameterError
+
+
+def check_kind(value: Any, kind: type, owner: str) -> None:
+    """Raise an error if a value is not of the kind that a display draws."""
+    if not isinstance(value, kind):
+        raise ParameterError(f"{owner} draws a {kind.__name__}; got a {type(value).__name__}.")
+
 
 class Display:
     """The axes and the figure that were drawn on; in a notebook, a figure of its own shows itself."""

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from rarefy._pictures import as_it_is, new_axes
+from rarefy._pictures import as_it_is, axes_of
 from rarefy.core.linalg.rows import Array
 from rarefy.exceptions import ParameterError
-from rarefy.inspection._display import Display
+from rarefy.inspection._display import Display, check_kind
 from rarefy.kernel import KernelFeatureSelectorCV, RegularizationPath
 
 _LABELLED = 10
@@ -103,7 +103,7 @@ class PathDisplay(Display):
         display : PathDisplay
             The display, with what was drawn.
         """
-        drawn = new_axes() if ax is None else ax
+        drawn = axes_of(ax)
         self._store_axes(drawn, ax)
         order = np.argsort(self.values, kind="stable")
         x, y = np.asarray(self.values)[order], np.asarray(self.means)[order]
@@ -151,6 +151,7 @@ class PathDisplay(Display):
         display : PathDisplay
             The display, with what was drawn.
         """
+        check_kind(path, RegularizationPath, "PathDisplay.from_path")
         absent = [type(model).__name__ for model in path.models if not hasattr(model, attribute)]
         if absent:
             raise ParameterError(

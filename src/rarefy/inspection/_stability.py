@@ -2,7 +2,7 @@
 
 from typing import Any, Self
 
-from rarefy.inspection._display import Display
+from rarefy.inspection._display import Display, check_kind
 from rarefy.selection import StabilityReport
 
 
@@ -80,4 +80,5 @@ class StabilityDisplay(Display):
         display : StabilityDisplay
             The display, with what was drawn.
         """
+        check_kind(report, StabilityReport, "StabilityDisplay.from_report")
         return cls(report).plot(ax, n_features=n_features)

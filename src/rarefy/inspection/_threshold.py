@@ -8,7 +8,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
-from rarefy._pictures import new_axes
+from rarefy._pictures import axes_of
 from rarefy._validation import check_array, check_labels
 from rarefy.certificates import RecallCertificate
 from rarefy.core.linalg.rows import Array
@@ -108,7 +108,7 @@ class ThresholdDisplay(Display):
         unknown = [name for name in curves if name not in _CURVES]
         if unknown or isinstance(curves, str) or not len(curves):
             raise ParameterError(f"curves of {_NAME} must be one or more of {list(_CURVES)}; got {curves!r}.")
-        drawn = new_axes() if ax is None else ax
+        drawn = axes_of(ax)
         self._store_axes(drawn, ax)
         self.lines_, self.threshold_line_ = {}, None
         for name in curves:

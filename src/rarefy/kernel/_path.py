@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy._pictures import data_frame, new_axes
+from rarefy._pictures import axes_of, data_frame
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class RegularizationPath:
         --------
         rarefy.inspection.PathDisplay : More about the picture can be chosen there.
         """
-        ax = new_axes() if ax is None else ax
+        ax = axes_of(ax)
         order, found = np.argsort(self.values, kind="stable"), self.attribute(attribute)
         ax.plot(self.values[order], found.reshape(len(found), -1)[order], "o-", markersize=4)
         if np.all(self.values > 0.0):

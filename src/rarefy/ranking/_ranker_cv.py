@@ -244,7 +244,14 @@ class _Judge:
         """Of every ranker of a path, by the scorer."""
         scorer = get_scorer(self.scoring) if isinstance(self.scoring, str) else self.scoring
         more = {"sample_weight": weights} if self.weighted else {}
-        return [float(scorer(model, X, y, **more)) for model in path.models]
+        try:
+            return [float(scorer(model, X, y, **more)) for model in path.models]
+        except TypeError as error:
+            if more and "argument 'sample_weight'" in str(error):
+                raise ParameterError(
+                    f"scoring={self.scoring!r} knows no sample_weight. Choose another scoring, or fit without weights."
+                ) from error
+            raise
 
 
 @dataclass(frozen=True)

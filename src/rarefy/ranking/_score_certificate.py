@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from rarefy._pictures import data_frame, new_axes
+from rarefy._pictures import axes_of, data_frame
 from rarefy._validation import check_array, check_labels
 from rarefy.certificates._equality import EqualByContent
 from rarefy.certificates._html import certificate_html
@@ -277,7 +277,7 @@ class ScoreCertificate(EqualByContent):
         ax : matplotlib axes
             What was drawn on.
         """
-        ax = new_axes(6.0, 2.0) if ax is None else ax
+        ax = axes_of(ax, 6.0, 2.0)
         bounds = {"proved after the fit": self.bound, "known before the fit": self.prior_bound}
         known = {name: value for name, value in bounds.items() if value is not None}
         ax.barh(list(known), list(known.values()), color="#c8553d")

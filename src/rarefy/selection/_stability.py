@@ -17,7 +17,7 @@ from sklearn.utils.multiclass import type_of_target
 from rarefy._fit import checked_arguments
 from rarefy._parallel import run_parallel
 from rarefy._parameters import COUNT, SHARE, Number
-from rarefy._pictures import as_it_is, data_frame, new_axes
+from rarefy._pictures import as_it_is, axes_of, data_frame
 from rarefy._search import checked_folds
 from rarefy._validation import check_labels, refuse_masked
 from rarefy.certificates._columns import all_names
@@ -140,7 +140,7 @@ class StabilityReport:
     def _draw(self, k: int, ax: Any) -> tuple[Any, Any]:
         """The axes and the bars."""
         names, values = zip(*self.top(k), strict=True)
-        ax = new_axes(6.4, 0.25 * len(values) + 1.2) if ax is None else ax
+        ax = axes_of(ax, 6.4, 0.25 * len(values) + 1.2)
         bars = ax.barh(range(len(values)), values, color="#c8553d")
         ax.set_yticks(range(len(values)), [as_it_is(name) for name in names])
         if not ax.yaxis_inverted():  # axes that were drawn on before

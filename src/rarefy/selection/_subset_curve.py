@@ -8,7 +8,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from rarefy._fit import checked_arguments
 from rarefy._parameters import COST, COUNT, NOT_NEGATIVE
-from rarefy._pictures import data_frame, new_axes
+from rarefy._pictures import axes_of, data_frame
 from rarefy._progress import progress_bar
 from rarefy._validation import check_X_y
 from rarefy.certificates import SubsetCertificate
@@ -144,7 +144,7 @@ class BestSubsetCurve:
         return self._draw(ax).ax
 
     def _draw(self, ax: Any) -> "CurveArtists":
-        ax = new_axes() if ax is None else ax
+        ax = axes_of(ax)
         n, reached, bound = self.n_features, self.objective, np.maximum(self.lower_bound, 0.0)
         band = ax.fill_between(n, bound, reached, color="C0", alpha=0.15, linewidth=0)
         (top,) = ax.plot(n, reached, "o-", color="C0", markersize=4, label="reached by the chosen columns")

@@ -56,7 +56,8 @@ class Pencil:
 
     def leading(self, k: int) -> "Pencil":
         """The k directions with the largest eigenvalues of K; the others are taken for zero."""
-        return replace(self, mu=self.mu[-k:], G=self.G[-k:, -k:], U=self.U[:, -k:])
+        top = slice(self.rank - k, None)
+        return replace(self, mu=self.mu[top], G=self.G[top, top], U=self.U[:, top])
 
 
 def rounding(n: int) -> float:

@@ -144,7 +144,7 @@ def prediction_change(
     low, high = np.maximum(*(i[0] for i in intervals)), np.minimum(*(i[1] for i in intervals))
     # Where two enclosures of one number miss each other by rounding their hull is the honest answer.
     low, high = np.minimum(low, high), np.maximum(low, high)
-    unknown = np.isnan(low) | np.isnan(high) | np.isnan(f_kept) | np.isnan(error)
+    unknown = np.isnan(np.array([low, high, f_kept, error])).any(axis=0)
     low, high = np.where(unknown, -np.inf, low), np.where(unknown, np.inf, high)
     f_kept, error = np.where(unknown, 0.0, f_kept), np.where(unknown, np.inf, error)
     same = ((f_kept > error) & (low > 0.0)) | ((f_kept < -error) & (high < 0.0))

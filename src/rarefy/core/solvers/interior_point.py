@@ -232,7 +232,7 @@ class Newton:
         return (moved, length) if np.isfinite(moved.y).all() and np.isfinite(moved.x).all() else (self.point, 0.0)
 
     def _step(self) -> tuple[Point, float]:
-        """Mehrotra's predictor and corrector, then Gondzio's correctors while they lengthen the step."""
+        """Mehrotra's predictor and corrector, then Gondzio's correctors."""
         p, barrier = self.p, self.point.barrier(self.p)
         # A direction need not be accurate while the gap is wide; products with A, which measure it, always are.
         early = barrier * p.n_bounds > _ROUGH * (1.0 + abs(p.value(self.point.x)))
@@ -243,17 +243,7 @@ class Newton:
         lower, upper = self.products(step, *self.lengths(step))
         target = (float(lower.sum() + upper.sum()) / p.n_bounds) ** 3 / max(barrier, 1e-100) ** 2
         tl, tu = target - step.x * step.zl, target + step.x * step.zu
-        step = self.towards(tl, tu)
-        primal, dual = self.lengths(step)
-        for _ in range(_CORRECTORS[len(p.rhs) >= _MANY_EQUATIONS]):
-            lower, upper = self.products(step, min(1.0, primal + 0.1), min(1.0, dual + 0.1))
-            more_l = np.maximum(np.clip(lower, 0.1 * target, 10.0 * target) - lower, -10.0 * target)
-            more_u = np.maximum(np.clip(upper, 0.1 * target, 10.0 * target) - upper, -10.0 * target)
-            corrected = self.towards(tl + more_l, tu + more_u)
-            longer = self.lengths(corrected)
-            if longer[0] + longer[1] < primal + dual + 0.02 or min(longer) < 0.9 * min(primal, dual):
-                break
-            step, (primal, dual), tl, tu = corrected, longer, tl + more_l, tu + more_u
+        step, (primal, dual) = self._lengthened(self.towards(tl, tu), target, tl, tu)
         if min(primal, dual) < 0.1:  # badly centred: first to the middle again
             half = np.full(len(p.c), 0.5 * barrier)
             centring = self.towards(half, half)
@@ -268,3 +258,17 @@ class Newton:
         y, fit = q.y + dual * step.y, q.fit + dual * step.fit
         moved = Point(q.x + primal * step.x, y, fit, q.zl + dual * step.zl, q.zu + dual * step.zu)
         return moved, min(primal, dual)
+
+    def _lengthened(self, step: Point, target: float, tl: Array, tu: Array) -> tuple[Point, tuple[float, float]]:
+        """The step after Gondzio's correctors as long as they lengthen it, and its lengths."""
+        primal, dual = self.lengths(step)
+        for _ in range(_CORRECTORS[len(self.p.rhs) >= _MANY_EQUATIONS]):
+            lower, upper = self.products(step, min(1.0, primal + 0.1), min(1.0, dual + 0.1))
+            more_l = np.maximum(np.clip(lower, 0.1 * target, 10.0 * target) - lower, -10.0 * target)
+            more_u = np.maximum(np.clip(upper, 0.1 * target, 10.0 * target) - upper, -10.0 * target)
+            corrected = self.towards(tl + more_l, tu + more_u)
+            longer = self.lengths(corrected)
+            if longer[0] + longer[1] < primal + dual + 0.02 or min(longer) < 0.9 * min(primal, dual):
+                break
+            step, (primal, dual), tl, tu = corrected, longer, tl + more_l, tu + more_u
+        return step, (primal, dual)

@@ -278,8 +278,8 @@ def _model_step(
         used += 1
         curvature = float(direction @ product)
         length = norm2 / curvature if curvature > 0.0 else np.inf
-        far = size2 + 2.0 * length * along + length**2 * ahead2 if np.isfinite(length) else np.inf
-        if far >= radius**2 or not np.isfinite(length):
+        far = size2 + 2.0 * length * along + length**2 * ahead2
+        if not (np.isfinite(length) and far < radius**2):
             if not np.isfinite(radius):  # no region yet, and the model has no minimum: a step of length 1
                 length = 1.0 / np.sqrt(ahead2)
             else:
