@@ -21,11 +21,7 @@ from rarefy.backends.dask_data import DaskData, rows_on
 from rarefy.blocks._data import BlockData
 from rarefy.blocks._manifest import Manifest
 from rarefy.blocks._zarr import BlockZarr, is_zarr
-<<<<<<< HEAD
-from rarefy.exceptions import BlockError
-=======
-from rarefy.exceptions import BlockError, ClusterError, ParameterError
->>>>>>> trust
+from rarefy.exceptions import BlockError, ParameterError
 from rarefy.tables import TableEncoder
 
 
