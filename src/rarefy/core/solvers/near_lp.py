@@ -25,7 +25,7 @@ NEAR, FAR = 6, 10
 """Working variables for each equation at the start, if the multipliers are those of a solution and if they are not."""
 _SHARE = 0.06
 """And at least this share of the variables: of very many, more have small reduced costs than there are equations. With
-fewer, searches over 60 000 samples and 20 to 100 coordinates began anew over all, which took 4 to 18 times as long."""
+fewer, searches over 60 000 samples and 20 to 100 coordinates began anew over all, which took up to 28 times as long."""
 _NEEDED = 0.25
 """Those that rest elsewhere than at zero, without which the others may have no room, come along up to this share."""
 _WORTH_IT = 0.4
